@@ -1,8 +1,10 @@
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { findings, launch, overflow, PHONE, pictured } from '../reports/browser.ts';
-import { Place } from '../support/runs.ts';
+import { Place, until } from '../support/runs.ts';
 import { type ServedProject, servedUntilStopped } from '../support/serve.ts';
 import { ROOT } from '../support/support.ts';
 
@@ -146,4 +148,77 @@ describe.each(Object.entries(LOOKS))('every view is accessible and fits its wind
     expect(await overflow(page)).toBeLessThanOrEqual(0);
     expect(await findings(page)).toEqual([]);
   });
+});
+
+/** An API that answers only when it is told to. */
+class SlowApi {
+  readonly #waiting: (() => void)[] = [];
+  readonly #server: Server = createServer((request, response) => {
+    request.resume();
+    this.#waiting.push(() => {
+      response.setHeader('content-type', 'application/json');
+      response.end(JSON.stringify({ final_output: { content_type: 'text', content: 'yes' } }));
+    });
+  });
+
+  async url(): Promise<string> {
+    await new Promise<void>(resolve => void this.#server.listen(0, '127.0.0.1', resolve));
+    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
+  }
+
+  get waiting(): number {
+    return this.#waiting.length;
+  }
+
+  answer(): void {
+    this.#waiting.shift()?.();
+  }
+
+  close(): void {
+    while (this.#waiting.length > 0) this.answer();
+    this.#server.close();
+    this.#server.closeAllConnections();
+  }
+}
+
+test('a running suite shows each case when it ends, once, also after a reload, and its end', async () => {
+  const api = new SlowApi();
+  const cases = [1, 2, 3].map(n => ({ id: `case-${n}`, input: { user: `Question ${n}?` } }));
+  world.file('cases.json', JSON.stringify(cases));
+  const running = world.start([
+    'run',
+    'suite',
+    'cases.json',
+    '--base-url',
+    await api.url(),
+    '--as',
+    'new',
+    '--concurrency',
+    '1',
+  ]);
+  try {
+    await until('the suite asks', () => api.waiting === 1);
+    const { page } = await viewed('/runs?state=running');
+    await rows(page).first().click();
+    await page.getByRole('region', { name: 'Latest' }).waitFor();
+    api.answer();
+    const ended = page
+      .getByRole('region', { name: 'Latest' })
+      .locator('li')
+      .filter({ has: page.locator('svg.mark') });
+    await expect.poll(() => ended.count()).toBe(1);
+    await page.reload();
+    await until('the suite asks', () => api.waiting === 1);
+    api.answer();
+    await expect.poll(() => ended.count()).toBe(2);
+    await until('the suite asks', () => api.waiting === 1);
+    api.answer();
+    await page.getByRole('link', { name: 'Download pack' }).or(page.getByText('The run is sealed.')).first().waitFor();
+    expect((await ended.allInnerTexts()).map(text => /case-\d/.exec(text)?.[0] ?? '').sort()).toEqual(
+      cases.map(({ id }) => id),
+    );
+  } finally {
+    api.close();
+    await running.ended;
+  }
 });

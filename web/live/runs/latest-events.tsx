@@ -1,8 +1,8 @@
 import type { RunEvent } from '../../../src/contracts/run-events.ts';
 import { milliseconds, plural } from '../../shared/format.ts';
-import { Mark } from '../../shared/marks.tsx';
+import { KINDS, Mark } from '../../shared/marks.tsx';
 import { Text } from '../../shared/visible.tsx';
-import type { Followed } from './use-events.ts';
+import type { CaseEvent, Followed } from './use-events.ts';
 
 /** The newest lines of a run's journal, each once. */
 export function LatestEvents({ followed: { latest, isConnected } }: { readonly followed: Followed }) {
@@ -23,29 +23,51 @@ export function LatestEvents({ followed: { latest, isConnected } }: { readonly f
   );
 }
 
+/** The cases that failed so far, before everything else that happens. */
+export function FailingCases({ followed: { failing } }: { readonly followed: Followed }) {
+  if (failing.length === 0) return null;
+  return (
+    <section class="card live-events" aria-labelledby="failing">
+      <h2 id="failing">
+        Failing cases <span class="muted">the newest {plural(failing.length, 'case')}</span>
+      </h2>
+      <ol>
+        {failing.map(event => (
+          <li key={event.data.case_id}>
+            <CaseText event={event} />
+          </li>
+        ))}
+      </ol>
+    </section>
+  );
+}
+
 function EventText({ event }: { readonly event: RunEvent }) {
-  if (event.kind === 'case') {
-    const { case_id: id, verdict, status, attempts, latency_ms: took, error_class: error, message } = event.data;
-    const kind = status === 'runner_error' ? 'error' : verdict === null ? 'unjudged' : verdict;
-    const facts = [
-      took === null ? '' : milliseconds(took),
-      attempts > 1 ? plural(attempts, 'attempt') : '',
-      error ?? '',
-      message ?? '',
-    ];
-    return (
-      <>
-        <Mark kind={kind} />
-        <code>
-          <Text value={id} />
-        </code>
-        <span class="muted">
-          <Text value={facts.filter(Boolean).join(' · ')} />
-        </span>
-      </>
-    );
-  }
-  return <Text value={textOf(event)} />;
+  return event.kind === 'case' ? <CaseText event={event} /> : <Text value={textOf(event)} />;
+}
+
+function CaseText({ event }: { readonly event: CaseEvent }) {
+  const { case_id: id, verdict, status, attempts, latency_ms: took, error_class: error, message } = event.data;
+  const kind = status === 'runner_error' ? 'error' : (verdict ?? 'unjudged');
+  const facts = [
+    took === null ? '' : milliseconds(took),
+    attempts > 1 ? plural(attempts, 'attempt') : '',
+    error ?? '',
+    message ?? '',
+  ];
+  return (
+    <>
+      <Mark kind={kind} />
+      <span class="unseen">{KINDS[kind].word}: </span>
+      <code>
+        <Text value={id} />
+      </code>
+      <span class="muted">
+        <Text value={facts.filter(Boolean).join(' · ')} />
+      </span>
+      {event.data.run_id !== null && <a href={`/runs/${encodeURIComponent(event.data.run_id)}`}>its run</a>}
+    </>
+  );
 }
 
 function textOf(event: RunEvent): string {

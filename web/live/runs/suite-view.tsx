@@ -8,7 +8,7 @@ import type { Refusal } from '../api.ts';
 import { Stale } from '../notice.tsx';
 import type { Place } from '../router.ts';
 import { useTitle } from '../title.ts';
-import { LatestEvents } from './latest-events.tsx';
+import { FailingCases, LatestEvents } from './latest-events.tsx';
 import { RunActions } from './run-actions.tsx';
 import { kindWord, Progress, stateTone, tookOf } from './run-words.tsx';
 import type { Followed } from './use-events.ts';
@@ -48,6 +48,7 @@ export function SuiteView({ run, followed, refusal, onChange }: Props) {
           <Text value={run.subject} />
         </p>
       )}
+      <FailingCases followed={followed} />
       {(followed.isConnected || followed.latest.length > 0) && <LatestEvents followed={followed} />}
     </>
   );

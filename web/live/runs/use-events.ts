@@ -11,11 +11,22 @@ export interface Followed {
   readonly changes: number;
   /** The newest lines of the journal, newest first. */
   readonly latest: readonly RunEvent[];
+  /** The newest cases of a suite that failed or have no answer, newest first. */
+  readonly failing: readonly CaseEvent[];
   /** The newest output and transcript of a running program, oldest first. */
   readonly streamed: readonly RunEvent[];
 }
 
-const NOTHING: Followed = { isConnected: false, isOver: false, changes: 0, latest: [], streamed: [] };
+export type CaseEvent = Extract<RunEvent, { kind: 'case' }>;
+
+const NOTHING: Followed = {
+  isConnected: false,
+  isOver: false,
+  changes: 0,
+  latest: [],
+  failing: [],
+  streamed: [],
+};
 
 /** Follows a run while `isOn`. Events are gathered, and the view changes at most once per frame. */
 export function useRunEvents(runId: string, isOn: boolean): Followed {
@@ -54,9 +65,21 @@ function withEvent(last: Followed, event: RunEvent): Followed {
     isOver: last.isOver || isOver,
     changes: last.changes + 1,
     latest: [event, ...last.latest.slice(0, LATEST_MAX - 1)],
+    failing: event.kind === 'case' ? withCase(last.failing, event) : last.failing,
   };
 }
 
+/** A later event of a case replaces the one before. */
+function withCase(failing: readonly CaseEvent[], event: CaseEvent): readonly CaseEvent[] {
+  const { case_id: id, status, verdict } = event.data;
+  const isFailing = status === 'runner_error' || verdict === 'fail';
+  const isListed = failing.some(({ data }) => data.case_id === id);
+  if (!isFailing && !isListed) return failing;
+  const others = isListed ? failing.filter(({ data }) => data.case_id !== id) : failing;
+  return isFailing ? [event, ...others.slice(0, FAILING_MAX - 1)] : others;
+}
+
+const FAILING_MAX = 200;
 const LATEST_MAX = 100;
 const STREAMED_MAX = 400;
 
