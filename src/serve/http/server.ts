@@ -1,5 +1,6 @@
 import { BusyFault } from '../operation/busy-fault.ts';
 import type { Access } from '../access/access.ts';
+import { LiveHub } from '../live/hub.ts';
 import type { ServerLog } from '../operation/log.ts';
 import { ServerMetrics } from '../operation/metrics.ts';
 import { Pages } from './pages.ts';
@@ -16,6 +17,7 @@ export class Server {
   readonly metrics = new ServerMetrics();
   readonly pages = new Pages();
   readonly runs: RunIndex;
+  readonly live = new LiveHub();
   #isDraining = false;
 
   constructor({ cwd, home, access, log }: Pick<Server, 'cwd' | 'home' | 'access' | 'log'>) {
@@ -30,8 +32,9 @@ export class Server {
     if (this.#isDraining) throw new BusyFault('draining', 'The server is stopping. Try again in a minute.', 60);
   }
 
-  /** Accepts no more work. What runs goes on until the server stops. */
+  /** Accepts no more work. What runs goes on until the server stops. Live views end, because they would never. */
   drain(): void {
     this.#isDraining = true;
+    this.live.close();
   }
 }

@@ -1,5 +1,6 @@
 import type { Route } from '../http/route.ts';
 import { auditRoute } from './audit.ts';
+import { runEventsRoute } from './events.ts';
 import { healthzRoute, metricsRoute, readyzRoute } from './health.ts';
 import { openApiRoute } from './openapi.ts';
 import { listRunsRoute, showRunRoute } from './runs.ts';
@@ -31,4 +32,5 @@ export const ROUTES: readonly Route[] = [
   auditRoute,
   listRunsRoute,
   showRunRoute,
+  runEventsRoute,
 ];
