@@ -7,5 +7,8 @@ import { liveRows, playLive } from './serve-live.ts';
 
 const [role, ...rest] = process.argv.slice(2);
 
-if (role === undefined) printRows('serve', [...(await liveRows(import.meta.filename))]);
-else await playLive(role, rest);
+if (role === undefined) {
+  // The processes of the first part do not need the code of the others.
+  const { listRows } = await import('./serve-list.ts');
+  printRows('serve', [...(await liveRows(import.meta.filename)), ...(await listRows())]);
+} else await playLive(role, rest);

@@ -8,6 +8,7 @@ import { addCompletionCommand } from './commands/completion-command.ts';
 import { addHelpCommands } from './commands/help-command.ts';
 import { addLiveCommands } from './commands/live-commands.ts';
 import { addPackCommands } from './commands/pack-commands.ts';
+import { addPublishCommand } from './commands/publish-command.ts';
 import { asksForJson, reportFault, writeRefusal } from './text/refusal.ts';
 import { addRunCommands } from './commands/run-commands.ts';
 import { addServeCommands } from './commands/serve-commands.ts';
@@ -51,6 +52,7 @@ function programOf(version: string, ended: (code: number) => void): Command {
   addRunCommands(program, ended);
   addLiveCommands(program, ended);
   addPackCommands(program, ended);
+  addPublishCommand(program, ended);
   addVerifyCommands(program, ended);
   addKeysCommands(program, ended);
   addServeCommands(program, ended);

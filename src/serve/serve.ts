@@ -34,11 +34,12 @@ export async function serve({ cwd, host, port, drainMs, onLog, ...who }: ServeOp
   });
   access.listensOn(listening.port);
   server.log.note('listening', { host, port: listening.port });
+  server.scripts.resume();
   return {
     address: access.address,
     stop: async () => {
       server.drain();
-      await listening.stop(drainMs);
+      await Promise.all([listening.stop(drainMs), server.scripts.stop(drainMs)]);
       await access.close();
       server.log.note('stopped');
     },

@@ -12,21 +12,29 @@ export class JournalChain {
   readonly #mac: LineMac;
   #last: string;
 
-  private constructor(key: Buffer, folder: string) {
+  private constructor(key: Buffer, start: string) {
     this.#mac = new LineMac(key);
-    const { ino } = lstatSync(folder, { bigint: true });
-    this.#last = `${FORMAT}\n${path.basename(folder)}\n${ino}\n`;
+    this.#last = start;
   }
 
   /** For the process that starts a run. */
   static begin(folder: string): JournalChain {
-    return new JournalChain(makeStateKey().bytes, folder);
+    return new JournalChain(makeStateKey().bytes, startOf(folder));
   }
 
   /** For a reader; undefined if this user has no key and therefore has started no run. */
   static read(folder: string): JournalChain | undefined {
     const key = readStateKey();
-    return key && new JournalChain(key.bytes, folder);
+    return key && new JournalChain(key.bytes, startOf(folder));
+  }
+
+  /**
+   * For a file of lines that may be restored from a backup: covers a label instead of an inode. Undefined if this user
+   * has no key and therefore has written no line.
+   */
+  static labelled(label: string, mayMakeKey: boolean): JournalChain | undefined {
+    const key = mayMakeKey ? makeStateKey() : readStateKey();
+    return key && new JournalChain(key.bytes, `${LABELLED}\n${label}\n`);
   }
 
   /** Returns the code of the next line. */
@@ -92,6 +100,12 @@ export function stateWarning(): string | undefined {
 }
 
 const FORMAT = 'proctor-journal.v1';
+const LABELLED = 'proctor-lines.v1';
+
+function startOf(folder: string): string {
+  const { ino } = lstatSync(folder, { bigint: true });
+  return `${FORMAT}\n${path.basename(folder)}\n${ino}\n`;
+}
 
 export interface ChainedLine {
   /** Valid until you request the next line. */

@@ -3,6 +3,7 @@ import type { Access } from '../access/access.ts';
 import { LiveHub } from '../live/hub.ts';
 import type { ServerLog } from '../operation/log.ts';
 import { ServerMetrics } from '../operation/metrics.ts';
+import { ScriptRunner } from '../orders/script-runner.ts';
 import { Pages } from './pages.ts';
 import { RunIndex } from '../runs/run-index.ts';
 
@@ -18,6 +19,8 @@ export class Server {
   readonly pages = new Pages();
   readonly runs: RunIndex;
   readonly live = new LiveHub();
+  /** Runs of published scripts. */
+  readonly scripts: ScriptRunner;
   #isDraining = false;
 
   constructor({ cwd, home, access, log }: Pick<Server, 'cwd' | 'home' | 'access' | 'log'>) {
@@ -26,6 +29,7 @@ export class Server {
     this.access = access;
     this.log = log;
     this.runs = new RunIndex(home);
+    this.scripts = new ScriptRunner({ cwd, home, log });
   }
 
   checkReady(): void {

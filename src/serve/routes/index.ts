@@ -4,6 +4,8 @@ import { runEventsRoute } from './events.ts';
 import { healthzRoute, metricsRoute, readyzRoute } from './health.ts';
 import { openApiRoute } from './openapi.ts';
 import { listRunsRoute, showRunRoute } from './runs.ts';
+import { SCRIPT_RUN_ROUTES } from './script-runs.ts';
+import { SCRIPT_ROUTES } from './scripts.ts';
 import {
   beginLoginRoute,
   finishLoginRoute,
@@ -33,4 +35,6 @@ export const ROUTES: readonly Route[] = [
   listRunsRoute,
   showRunRoute,
   runEventsRoute,
+  ...SCRIPT_ROUTES,
+  ...SCRIPT_RUN_ROUTES,
 ];
