@@ -5,7 +5,8 @@ import { Server } from './http/server.ts';
 import { listen } from './listen.ts';
 import { ServerLog } from './operation/log.ts';
 
-export interface ServeOptions extends Partial<Pick<AccessSettings, 'hosts' | 'isBehindProxy' | 'oidc' | 'rates'>> {
+export interface ServeOptions
+  extends Partial<Pick<AccessSettings, 'hosts' | 'isBehindProxy' | 'oidc' | 'rates' | 'recheckMs'>> {
   readonly cwd: string;
   readonly host: string;
   /** 0 takes any free port. */

@@ -1,6 +1,6 @@
 import { type Command, Option } from 'commander';
 import { HELP } from '../text/help.ts';
-import { collect, duration } from '../text/units.ts';
+import { atLeastOne, collect, duration } from '../text/units.ts';
 import type { ServeFlags } from './serve.ts';
 
 /** The commands around the server. */
@@ -23,6 +23,7 @@ export function addServeCommands(program: Command, ended: (code: number) => void
         'admin',
       ]),
     )
+    .option('--rate <count>', 'maximum number of requests per minute and identity (default: 6000)', atLeastOne)
     .option('--drain <time>', 'how long open requests and runs may take when the server stops', duration, 30_000)
     .action(async (flags: ServeFlags) => {
       const { serveCommand } = await import('./serve.ts');

@@ -5,6 +5,7 @@ import type { ServerLog } from '../operation/log.ts';
 import { ServerMetrics } from '../operation/metrics.ts';
 import { ScriptRunner } from '../orders/script-runner.ts';
 import { Pages } from './pages.ts';
+import { RunData } from '../runs/run-data.ts';
 import { RunIndex } from '../runs/run-index.ts';
 
 /** What the routes act on. */
@@ -18,6 +19,7 @@ export class Server {
   readonly metrics = new ServerMetrics();
   readonly pages = new Pages();
   readonly runs: RunIndex;
+  readonly data: RunData;
   readonly live = new LiveHub();
   /** Runs of published scripts. */
   readonly scripts: ScriptRunner;
@@ -29,6 +31,7 @@ export class Server {
     this.access = access;
     this.log = log;
     this.runs = new RunIndex(home);
+    this.data = new RunData(cwd);
     this.scripts = new ScriptRunner({ cwd, home, log });
   }
 

@@ -2,7 +2,7 @@ import * as z from 'zod/mini';
 import { matching, record } from '../../contracts/shape.ts';
 import { allows } from '../access/roles.ts';
 import { route, Streamed } from '../http/route.ts';
-import { runAt, runId } from './runs.ts';
+import { runAt, runId } from './run-at.ts';
 
 export const runEventsRoute = route({
   name: 'runEvents',

@@ -1,5 +1,6 @@
 import type { Route } from '../http/route.ts';
 import { auditRoute } from './audit.ts';
+import { DATA_ROUTES } from './data.ts';
 import { runEventsRoute } from './events.ts';
 import { healthzRoute, metricsRoute, readyzRoute } from './health.ts';
 import { openApiRoute } from './openapi.ts';
@@ -34,6 +35,7 @@ export const ROUTES: readonly Route[] = [
   auditRoute,
   listRunsRoute,
   showRunRoute,
+  ...DATA_ROUTES,
   runEventsRoute,
   ...SCRIPT_ROUTES,
   ...SCRIPT_RUN_ROUTES,
