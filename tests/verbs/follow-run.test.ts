@@ -7,6 +7,7 @@ import type { RunFolder } from '../../src/evidence/run-folder/runs.ts';
 import { ownerHere } from '../../src/run/pipeline/runner-plan.ts';
 import { followRun } from '../../src/verbs/follow-run.ts';
 import { runScript, runSuite } from '../../src/verbs/index.ts';
+import { attemptRun } from '../../src/verbs/runs.ts';
 import { Agent, answersWell, saying } from '../run/suite/agent.ts';
 import { randomFrom } from '../support/random.ts';
 import { Place, place, until } from '../support/runs.ts';
@@ -193,6 +194,34 @@ describe('following a suite that is killed', () => {
     expect(done.size).toBe(60);
     expect(kindsOf(events).filter(kind => kind === 'begun')).toHaveLength(2);
     expect(events.at(-1)?.kind).toBe('sealed');
+  });
+});
+
+describe('following a suite whose target is a script', () => {
+  test('names the run that answers a case while it runs, and that run can be followed too', async () => {
+    const here = new Place();
+    onTestFinished(() => here.remove());
+    const script = here.file(
+      'answer.sh',
+      `#!/bin/sh\necho thinking >&2\nwhile [ ! -e ${here.cwd}/go ]; do sleep 0.05; done\n`,
+      0o755,
+    );
+    here.file('cases.json', '[{"id":"a","input":{"user":"a"}}]');
+    const found = folderFound();
+    const suiteOf = { cases: 'cases.json', cwd: here.cwd, as: 'new', retries: 0, bounds: { sandbox: 'none' } } as const;
+    const ended = runSuite({ ...suiteOf, script, onFolder: found.resolve });
+    const seen: RunEvent[] = [];
+    for await (const event of followRun(await found.promise)) {
+      if (event.kind !== 'running') continue;
+      const attempt = attemptRun(path.join(here.cwd, '.proctor'), event.data.run_id) as RunFolder;
+      for await (const inner of followRun(attempt)) {
+        seen.push(inner);
+        if (textOf(seen, 'stderr').includes('thinking')) release(here);
+      }
+    }
+    await ended;
+    expect(textOf(seen, 'stderr')).toBe('thinking\n');
+    expect(seen.at(-1)?.kind).toBe('sealed');
   });
 });
 
