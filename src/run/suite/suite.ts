@@ -157,6 +157,7 @@ async function askAll({ cases, plan, target, around, store, done, begun, trouble
     signal,
     backoffMs: around.backoffMs ?? BACKOFF_MS,
     onSent: store.sent.bind(store),
+    onRun: store.running.bind(store),
     onFailed: store.failed.bind(store),
   };
   const slots = new CaseSlots(settings.concurrency);

@@ -1,5 +1,6 @@
 import * as z from 'zod/mini';
 import { matching, record } from '../../contracts/shape.ts';
+import { attemptRun } from '../../verbs/runs.ts';
 import { allows } from '../access/roles.ts';
 import { route, Streamed } from '../http/route.ts';
 import { runAt, runId } from './run-at.ts';
@@ -17,7 +18,8 @@ export const runEventsRoute = route({
   gives: { media: 'text/event-stream' },
   refuses: { too_many_viewers: 503 },
   act: ({ params, query }, { server, request, incoming }) => {
-    const place = runAt(params.run_id, server);
+    // A case names the run of a script or an agent that answers it.
+    const place = attemptRun(server.home, params.run_id) ?? runAt(params.run_id, server);
     server.checkReady();
     server.live.checkRoom();
     const after = request.headers.get('last-event-id') ?? query.after;
