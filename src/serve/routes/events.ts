@@ -3,7 +3,7 @@ import { matching, record } from '../../contracts/shape.ts';
 import { attemptRun } from '../../verbs/runs.ts';
 import { allows } from '../access/roles.ts';
 import { route, Streamed } from '../http/route.ts';
-import { runAt, runId } from './run-at.ts';
+import { runAt, runParams } from './run-at.ts';
 
 export const runEventsRoute = route({
   name: 'runEvents',
@@ -11,7 +11,7 @@ export const runEventsRoute = route({
   path: '/v1/runs/{run_id}/events',
   role: 'viewer',
   why: 'Streams the events of a run as they happen, after Last-Event-ID or the given position.',
-  params: record({ run_id: runId() }),
+  params: runParams,
   query: record({
     after: z.optional(matching(/^\d{1,15}(?:\.\d{1,15}){0,2}$/, 'the id of an event')),
   }),
