@@ -156,9 +156,7 @@ describe('the page of an agent run', () => {
     ] as const) {
       const { page, complaints } = await opened(browser, file, '', { ...device, colorScheme: scheme });
       expect(await page.locator('.word').innerText()).toContain('Completed, but a check fails');
-      expect(await page.locator('h1').innerText()).toContain(
-        '1 of 2 checks passes. unit: The check exited with code 1.',
-      );
+      expect(await page.locator('h1').innerText()).toContain('1 of 2 checks passes; unit exited with code 1.');
       const checks = page.locator('#checks');
       expect(await checks.locator('h3').allInnerTexts()).toEqual([
         expect.stringMatching(/fine\s+passed/),

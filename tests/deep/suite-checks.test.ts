@@ -272,6 +272,24 @@ test('a failed setup or a damaged bundle makes its case an error without a retry
   await expectValid(folder);
 });
 
+test('runs a setup that failed only once per suite run, and again in the next one', async () => {
+  const cwd = world(
+    ...['a', 'b', 'c'].flatMap(id => one(id, 'true', "setup: 'echo no such package >&2; exit 3'")),
+    ...one('d', 'true', "setup: 'exit 3'"),
+  );
+  const errors = async (): Promise<string[]> => {
+    const [run] = (await ran(cwd)).runs;
+    const { cases } = json(run?.place.folder as string, 'evaluation.json') as Evaluation;
+    return cases.map(({ failure }) => failure?.message ?? '');
+  };
+  for (const round of [1, 2]) {
+    const [d = '', ...shared] = (await errors()).toReversed();
+    const again = shared.filter(message => message.includes('earlier in this suite run. Proctor did not run it again'));
+    expect([d.includes('earlier'), again.length], `round ${round}`).toEqual([false, 2]);
+    for (const message of shared) expect(message).toMatch(/failed with exit code 3.*no such package/);
+  }
+});
+
 test('a suite that is stopped during a setup stays open, and has no result for that case', async () => {
   const marker = `suite-setup-${process.pid}`;
   const cwd = world(...one('waiting', FIX, `setup: sh -c 'sleep 600; true' ${marker}`));

@@ -55,6 +55,9 @@ const FORBIDDEN: Told = {
   judgement: { termination: 'killed_policy', reason: 'forbidden_path', detail: 'src/generated/a.ts was changed.' },
 };
 
+const ATTEMPT = { group: 'attempts_20260402_101500_0123456789ab', number: 1, of: 3 };
+const ATTEMPTED: Told = { plan: { asked: { ...planOf().asked, attempt: ATTEMPT } } };
+
 const ASKED: Told = {
   ending: { how: 'killed', by: 'policy', signal: 'SIGKILL' },
   finalText: null,
@@ -149,6 +152,17 @@ describe('FD12', () => {
       'another agent in the request',
       { 'evidence/request.json': { agent_family: 'codex_cli' } },
       ['evidence/request.json#agent_family'],
+    ],
+    [
+      'metadata with another attempt',
+      { 'evidence/metadata.json': { 'attempt.number': 2 } },
+      ['evidence/metadata.json#attempt'],
+      ATTEMPTED,
+    ],
+    [
+      'metadata with an attempt that the request lacks',
+      { 'evidence/metadata.json': { attempt: ATTEMPT } },
+      ['evidence/metadata.json#attempt'],
     ],
     ['another version', { [METADATA]: { agent_version: '9' } }, [`${METADATA}#agent_version`]],
     ['another program', { [METADATA]: { program_sha256: bytesHash('x') } }, [`${METADATA}#program_sha256`]],
@@ -253,6 +267,7 @@ describe('FD12', () => {
 
   test('accepts the same changes if all documents agree', async () => {
     expect(await brokenBy({}, { ...FORBIDDEN, policy: policyOf(FORBIDDEN.policy) })).toEqual([]);
+    expect(await brokenBy({}, ATTEMPTED)).toEqual([]);
   });
 });
 

@@ -6,7 +6,7 @@ import { allRemoved, type Disk, Holder, type StreamKind } from './holder.ts';
 import { uidFor } from './users.ts';
 
 export interface ProcessSandbox extends Sandbox {
-  /** Starts a holder for the next run. */
+  /** Starts a holder for the next run, for each kind of streams that a run has used. */
   warm(): void;
   close(): Promise<void>;
 }
@@ -15,25 +15,30 @@ export interface ProcessSandbox extends Sandbox {
 export function processSandbox(cgroups: Cgroups): ProcessSandbox {
   const spares = new Map<StreamKind, Promise<Holder>>();
   let count = 0;
-  let disk: Disk | undefined;
-  let lastStreams: StreamKind = 'pipes';
+  /** The disk of the last run with each kind of streams. Most runs are scripts, which use pipes. */
+  const disks = new Map<StreamKind, Disk | undefined>([['pipes', undefined]]);
   const make = (streams: StreamKind): Promise<Holder> => {
-    const holder = Holder.open(`${ownName()}-${++count}`, cgroups, { uid: uidFor(count), disk, streams });
+    const holder = Holder.open(`${ownName()}-${++count}`, cgroups, {
+      uid: uidFor(count),
+      disk: disks.get(streams),
+      streams,
+    });
     // A spare may never be used. If it fails, the `open` that uses it reports the failure.
     holder.catch(() => undefined);
     return holder;
   };
   return {
     warm() {
-      if (!spares.has(lastStreams)) spares.set(lastStreams, make(lastStreams));
+      // Agents and their checks take turns, so a spare of the last kind alone would rarely fit.
+      for (const streams of disks.keys()) if (!spares.has(streams)) spares.set(streams, make(streams));
     },
     async open(job) {
-      lastStreams = job.guarded ? 'sockets' : 'pipes';
-      const next = spares.get(lastStreams) ?? make(lastStreams);
+      const streams = job.guarded ? 'sockets' : 'pipes';
+      const next = spares.get(streams) ?? make(streams);
       // Before the await: a concurrent `open` must not get the same holder.
-      spares.delete(lastStreams);
+      spares.delete(streams);
+      disks.set(streams, { bytes: job.limits.workBytes, entries: job.limits.workEntries });
       const holder = await next;
-      disk = { bytes: job.limits.workBytes, entries: job.limits.workEntries };
       try {
         return await ProcessInstance.open(job, holder);
       } catch (error) {

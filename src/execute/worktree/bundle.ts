@@ -1,11 +1,10 @@
-import { once } from 'node:events';
-import { createHash } from 'node:crypto';
+import { createHash, type Hash } from 'node:crypto';
 import { closeSync, constants, fstatSync, openSync, readSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { Fault } from '../../base/fault.ts';
 import type { ContentHash } from '../../base/hash.ts';
 import { type BundleHeader, bundleHeader, HEADER_BYTES_MAX, refusedBundle } from './bundle-header.ts';
-import { askGit, ended, startGit } from './git.ts';
+import { askGit, feedGit } from './git.ts';
 
 /** A bundle that git has checked, as a bare repository of its own. */
 export interface OpenedBundle {
@@ -74,30 +73,23 @@ function startOf(fd: number): Buffer {
 async function indexed(fd: number, header: BundleHeader, start: Buffer, gitDir: string): Promise<ContentHash> {
   const args = ['index-pack', '--stdin', '--strict', '--threads=2', `--max-input-size=${BUNDLE_BYTES_MAX}`];
   const settings = [['core.bigFileThreshold', '16m'] as const];
-  const child = startGit(args, { gitDir, settings, timeoutMs: INDEX_MS });
-  const end = ended(child);
-  const stdin = child.stdin as NonNullable<typeof child.stdin>;
-  let isOver = false;
-  const over = end.then(
-    () => (isOver = true),
-    () => (isOver = true),
-  );
-  stdin.on('error', () => undefined);
-  child.stdout?.resume();
   const hash = createHash('sha256').update(start);
-  for (let at = header.bytes; at <= BUNDLE_BYTES_MAX; ) {
-    const chunk = Buffer.allocUnsafe(CHUNK_BYTES);
-    const length = readSync(fd, chunk, 0, chunk.length, at);
-    if (length === 0) break;
-    at += length;
-    hash.update(chunk.subarray(0, length));
-    if (!isOver && !stdin.write(chunk.subarray(0, length)))
-      await Promise.race([once(stdin, 'drain').catch(() => undefined), over]);
-  }
-  stdin.end();
-  const { code, stderr } = await end;
+  const asking = { gitDir, settings, timeoutMs: INDEX_MS };
+  const { code, stderr } = await feedGit(args, asking, packIn(fd, header.bytes, hash));
   if (code !== 0) throw refusedBundle('git cannot read its pack, which is damaged, incomplete or too large', stderr);
   return `sha256:${hash.digest('hex')}`;
+}
+
+/** The file from an offset on. Each piece is a new buffer, because the one before may not be written yet. */
+function* packIn(fd: number, from: number, hash: Hash): Generator<Buffer> {
+  for (let at = from; at <= BUNDLE_BYTES_MAX; ) {
+    const chunk = Buffer.allocUnsafe(CHUNK_BYTES);
+    const length = readSync(fd, chunk, 0, chunk.length, at);
+    if (length === 0) return;
+    at += length;
+    hash.update(chunk.subarray(0, length));
+    yield chunk.subarray(0, length);
+  }
 }
 
 function packedRefsOf(refs: ReadonlyMap<string, string>): string {

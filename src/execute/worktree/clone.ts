@@ -204,14 +204,14 @@ function branchFor(runId: string, current: string | undefined): string {
   return current === 'proctor' ? `proctor-${runId}` : `proctor/${runId}`;
 }
 
-/** Checks out the commit byte for byte, after `opened` has resolved. Returns the list of files. */
+/** Lists the files of the commit, and checks it out byte for byte after `opened` has resolved. Returns the list. */
 async function checkOut(trusted: string, tree: string, head: string, opened: Promise<void>): Promise<Buffer> {
-  const steps = [['read-tree', head], ['checkout-index', '--all', '--force', '--quiet'], listingOf(head)];
+  const steps = [['read-tree', head], listingOf(head), ['checkout-index', '--all', '--force', '--quiet']];
   const asking = { ...indexed(trusted, path.join(tree, '.git')), workTree: tree, cwd: tree };
-  const answers = await askGits(steps, asking, { before: 1, opened });
+  const answers = await askGits(steps, asking, { before: 2, opened });
   for (const [index, { code, stderr }] of answers.entries())
     if (code !== 0) throw gitFailed(steps[index] as string[], stderr);
-  return (answers.at(-1) as GitResult).stdout;
+  return (answers[1] as GitResult).stdout;
 }
 
 /** Creates the start folder, which is missing from the clone if it has no committed files. */

@@ -40,7 +40,7 @@ export async function commitsOf(
       timeoutMs: COMMITS_MS,
       bytesMax: LOG_BYTES_MAX,
     };
-    const isWhole = await copyObjects(clone, path.join(gitDir, 'objects'), objects);
+    const { files, isWhole } = await copyObjects(clone, path.join(gitDir, 'objects'), objects);
     const readable = await commitsAmong(tips, asking);
     const range = [...readable, `^${clone.baseSha}`];
     const log = ['log', '-z', '--format=%H %s', '--no-show-signature', `--max-count=${COMMITS_MAX}`, '--stdin'];
@@ -52,7 +52,7 @@ export async function commitsOf(
     const holds =
       own === clone.baseSha ||
       (own !== null && (await askGit(['merge-base', '--is-ancestor', clone.baseSha, own], asking)).code === 0);
-    const abandoned = isWhole ? await abandonedIn(objects, readable, clone, asking) : null;
+    const abandoned = isWhole ? (files === 0 ? 0 : await abandonedIn(objects, readable, clone, asking)) : null;
     const series = wanted && (await seriesOf(wanted, asking));
     return {
       abandoned,
@@ -116,8 +116,8 @@ function readLog(log: Buffer): Commit[] {
     }));
 }
 
-/** Copies loose objects and packs only. Returns false if something was left out. */
-async function copyObjects(clone: Clone, from: string, to: string): Promise<boolean> {
+/** Copies loose objects and new packs only. `isWhole`: nothing was left out. */
+async function copyObjects(clone: Clone, from: string, to: string): Promise<{ files: number; isWhole: boolean }> {
   mkdirSync(path.join(to, 'pack'), { recursive: true });
   // Packs from the original clone contain nothing new.
   const given = new Set(namesOf(path.join(clone.tree, '.git', 'objects', 'pack')));
@@ -138,7 +138,7 @@ async function copyObjects(clone: Clone, from: string, to: string): Promise<bool
       isWhole &&= isRead;
     }
   }
-  return isWhole;
+  return { files, isWhole };
 }
 
 const OBJECT_BYTES_MAX = 512 * 1024 * 1024;

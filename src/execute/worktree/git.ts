@@ -1,4 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { homedir } from 'node:os';
 import { Fault } from '../../base/fault.ts';
 import { newToken } from '../../base/ids.ts';
@@ -41,6 +42,34 @@ export async function askGit(args: readonly string[], asking: Asking = {}): Prom
   child.stdin?.end(input);
   const { code, stderr } = await ended(child);
   return { code, stdout: output(), stderr };
+}
+
+/**
+ * Runs git, ignores its output, and writes the pieces to its input as fast as git reads them. If git exits early, takes
+ * the remaining pieces without writing them, because the caller may hash them.
+ */
+export async function feedGit(
+  args: readonly string[],
+  asking: Omit<Asking, 'input' | 'bytesMax'>,
+  pieces: Iterable<string | Uint8Array>,
+): Promise<Pick<GitResult, 'code' | 'stderr'>> {
+  const child = startGit(args, asking);
+  const end = ended(child);
+  const stdin = child.stdin as NonNullable<typeof child.stdin>;
+  let isOver = false;
+  const over = end.then(
+    () => (isOver = true),
+    () => (isOver = true),
+  );
+  stdin.on('error', () => undefined);
+  child.stdout?.resume();
+  try {
+    for (const piece of pieces)
+      if (!isOver && !stdin.write(piece)) await Promise.race([once(stdin, 'drain').catch(() => undefined), over]);
+  } finally {
+    stdin.end();
+  }
+  return end;
 }
 
 /** Collects git's output, and kills git if there is too much. The returned function then throws. */

@@ -1,8 +1,7 @@
-import { once } from 'node:events';
 import { chmodSync, closeSync, constants, openSync, readlinkSync, readSync } from 'node:fs';
 import { createHash } from 'node:crypto';
 import { codeOf, Fault } from '../../base/fault.ts';
-import { ended, git, gitFailed, startGit } from './git.ts';
+import { feedGit, git, gitFailed } from './git.ts';
 import { placeIn, type TreeEntry } from './tree.ts';
 
 export function modeOf({ kind, isExecutable }: TreeEntry): string {
@@ -66,22 +65,8 @@ export interface Edits {
 export async function commitOf(gitDir: string, top: string, edits: Edits): Promise<string> {
   const args = ['fast-import', '--quiet', '--done'];
   const settings = [['fastimport.unpackLimit', '1'] as const, ['core.bigFileThreshold', '16m'] as const];
-  const child = startGit(args, { gitDir, settings, timeoutMs: IMPORT_MS });
-  const end = ended(child);
-  const stdin = child.stdin as NonNullable<typeof child.stdin>;
-  let isOver = false;
-  const over = end.then(
-    () => (isOver = true),
-    () => (isOver = true),
-  );
-  stdin.on('error', () => undefined);
-  child.stdout?.resume();
-  for (const piece of commandsFor(top, edits)) {
-    if (isOver) break;
-    if (!stdin.write(piece)) await Promise.race([once(stdin, 'drain').catch(() => undefined), over]);
-  }
-  stdin.end();
-  const { code, stderr } = await end;
+  const asking = { gitDir, settings, timeoutMs: IMPORT_MS };
+  const { code, stderr } = await feedGit(args, asking, commandsFor(top, edits));
   if (code !== 0) throw gitFailed(args, stderr);
   return (await git(['rev-parse', '--verify', REF], { gitDir })).toString().trim();
 }

@@ -84,13 +84,24 @@ function changesText({ absent, total, added, removed, files }: AgentDiff): strin
   return `It changed ${amount(total, 'file')} (+${digitsText(added)}\u00a0−${digitsText(removed)}).`;
 }
 
-/** Such as `1 of 2 checks passes. unit: 3 of 14 tests fail.` */
+/** Such as `1 of 2 checks passes; unit exited with code 1.` */
 function checksText(checks: AgentPageInput['checks']): string {
   if (checks.length === 0) return '';
   const passed = checks.filter(({ verdict }) => verdict === 'passed').length;
   const bad = checks.find(({ verdict }) => verdict !== 'passed');
-  const first = bad ? ` ${bad.name}: ${lineOf(bad.message, DETAIL_UNITS_MAX)}` : '';
-  return `${passed} of ${amount(checks.length, 'check')} ${passed === 1 ? 'passes' : 'pass'}.${first}`;
+  const first = bad ? `; ${clauseOf(bad)}` : '';
+  return `${passed} of ${amount(checks.length, 'check')} ${passed === 1 ? 'passes' : 'pass'}${first}`.replace(
+    /\.?$/,
+    '.',
+  );
+}
+
+/** The message of a check as part of a sentence that names the check. */
+function clauseOf({ name, message }: AgentPageInput['checks'][number]): string {
+  const line = lineOf(message, DETAIL_UNITS_MAX);
+  if (line.startsWith('The check ')) return `${name} ${line.slice('The check '.length)}`;
+  if (/^\d/.test(line)) return `in ${name}, ${line}`;
+  return `${name}: ${line.replace(/^(?:The|A|An) /, article => article.toLowerCase())}`;
 }
 
 function judgedText(flags: number, violations: number, isJudged: boolean): string {

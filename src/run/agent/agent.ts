@@ -24,6 +24,7 @@ import type { CompletedRun, JournaledRun, JudgedStep, RunContext } from '../pipe
 import { runJournaled } from '../pipeline/pipeline.ts';
 import { offersOf } from '../pipeline/runner-plan.ts';
 import { OutputObserver } from '../pipeline/steps.ts';
+import type { FailedSetups } from '../setup/failed-setups.ts';
 import { type ReadySetup, readySetup } from '../setup/order.ts';
 import { type Bound, boundFor, boundWith } from './bound.ts';
 import { type Guarded, guardedIn } from './guarded.ts';
@@ -46,6 +47,8 @@ export interface AgentContext extends Omit<RunContext, 'onOutput'> {
   readonly onEvent?: (line: TranscriptLine) => void;
   /** Receives a warning about something that does not affect the run. */
   readonly onWarning?: (sentence: string) => void;
+  /** The setups that failed in the suite run that this run is part of. */
+  readonly failedSetups?: FailedSetups;
 }
 
 /** How an agent run ended, and where its evidence is. */

@@ -68,6 +68,7 @@ async function preparedBy(
     secrets: secretsOf(ready),
     mask: maskOf({ ...ready, order: { ...order, keepCredentials: false } }),
     signal: around.signal,
+    failed: around.failedSetups,
   });
   removeDeleted(result.prepared, clone.tree);
   await layPrepared(result.prepared, clone.tree);

@@ -29,6 +29,7 @@ import type { Effective } from '../../policy/effective-limits.ts';
 import { limitsOf, LOCALE } from '../pipeline/runner-plan.ts';
 import { runToEnd } from '../pipeline/steps.ts';
 import { SetupCache } from './cache.ts';
+import { type FailedSetups, lastWords, SetupFailure } from './failed-setups.ts';
 import type { ReadySetup } from './order.ts';
 
 export interface SetupPlace {
@@ -44,6 +45,8 @@ export interface SetupPlace {
   readonly secrets: readonly string[];
   readonly mask: (text: string) => string;
   readonly signal: AbortSignal | undefined;
+  /** The failures of the suite run, if this run is part of one. */
+  readonly failed: FailedSetups | undefined;
 }
 
 export interface SetupResult {
@@ -53,14 +56,15 @@ export interface SetupResult {
 
 /**
  * Runs the setup command on a copy of the base, or takes its result from the cache. Only one run of this process at a
- * time works on the same result. Throws if the command fails: then the agent does not start.
+ * time works on the same result. Throws if the command fails, or failed before in the same suite run: then the agent
+ * does not start.
  */
 export async function runSetup(setup: ReadySetup, place: SetupPlace): Promise<SetupResult> {
   const key = keyOf(setup, place);
   return inTurn(key, async () => {
     const cache = new SetupCache();
     const known = cache.get(key, systemClock.now());
-    const prepared = known ?? cache.keep(await made(setup, place, cache.temporary()), key, systemClock.now());
+    const prepared = known ?? cache.keep(await madeOnce(setup, place, key, cache), key, systemClock.now());
     // The cache may drop its entry before the checks of this run need it.
     const own = path.join(place.stage, 'setup-result');
     orWriteFault('setup_failed', 'The result of the setup command', () =>
@@ -68,6 +72,21 @@ export async function runSetup(setup: ReadySetup, place: SetupPlace): Promise<Se
     );
     return { prepared: { ...prepared, file: own }, isCached: known !== undefined };
   });
+}
+
+async function madeOnce(
+  setup: ReadySetup,
+  place: SetupPlace,
+  key: ContentHash,
+  cache: SetupCache,
+): Promise<PreparedFile> {
+  place.failed?.refuse(key);
+  try {
+    return await made(setup, place, cache.temporary());
+  } catch (error) {
+    place.failed?.note(key, error);
+    throw error;
+  }
 }
 
 const turns = new Map<string, Promise<unknown>>();
@@ -157,14 +176,14 @@ function refuseFailed(capture: Capture, { timeoutMs, memoryBytes }: Effective, m
   const lines = lastLines(capture, mask);
   switch (ending.how) {
     case 'exited':
-      throw stopped(`failed with exit code ${ending.code}`, lines);
+      throw new SetupFailure(`failed with exit code ${ending.code}`, lines);
     case 'killed':
-      throw stopped(
+      throw new SetupFailure(
         ending.by === 'timeout' ? `exceeded its time limit (${timeoutMs} ms)` : `was stopped (${ending.by})`,
         lines,
       );
     case 'out_of_memory':
-      throw stopped(`ran out of memory${memoryBytes === undefined ? '' : ` (${memoryBytes} bytes)`}`, lines);
+      throw new SetupFailure(`ran out of memory${memoryBytes === undefined ? '' : ` (${memoryBytes} bytes)`}`, lines);
     default:
       throw stopped(`did not end normally (${ending.how.replaceAll('_', ' ')})`, lines);
   }
@@ -175,8 +194,7 @@ function cancelled(): Fault {
 }
 
 function stopped(why: string, lines: readonly string[] = []): Fault {
-  const said = lines.length === 0 ? '' : ` Its last lines:\n  ${lines.join('\n  ')}`;
-  return new Fault('setup_failed', `The setup command ${why}, so the agent did not start.${said}`);
+  return new Fault('setup_failed', `The setup command ${why}, so the agent did not start.${lastWords(lines)}`);
 }
 
 function lastLines({ stdout, stderr }: Capture, mask: (text: string) => string): string[] {

@@ -19,6 +19,7 @@ import { checkAgentOrder } from '../agent/order.ts';
 import { programFor } from '../agent/program.ts';
 import { readAgentPolicy } from '../agent/read-policy.ts';
 import { offersOf } from '../pipeline/runner-plan.ts';
+import { FailedSetups } from '../setup/failed-setups.ts';
 import { type CaseSetups, type DescribedWork, describeWork } from './agent-work.ts';
 import { AgentEvents } from './agent-events.ts';
 import { agentRunNote, type RunFlag } from './agent-note.ts';
@@ -46,6 +47,7 @@ export interface CliAgent {
 
 /** Runs the agent's command line. Every attempt is a separate run on a separate clone. */
 export function agentTarget(agent: CliAgent): Target {
+  const failedSetups = new FailedSetups();
   return {
     async ask({ one, attempt, signal }: CaseQuestion): Promise<AttemptResult> {
       const events = new AgentEvents(agent.settings.bodyBytesMax / 2);
@@ -62,6 +64,7 @@ export function agentTarget(agent: CliAgent): Target {
             signer: agent.signer,
             signal,
             onEvent: line => events.take(line),
+            failedSetups,
           },
         );
         const { plan, judgement, completedAtMs } = answer.run;

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { outcomeExample } from '../../../src/contracts/agent-step/outcome-example.ts';
+import { checkResult, type CheckResult } from '../../../src/contracts/check-result/index.ts';
 import { agentPage } from '../../../src/reports/pages/agent-page.ts';
 import type { AgentPageInput } from '../../../src/reports/pages/agent-page.ts';
 import { htmlPage } from '../../../src/reports/pages/html-page.ts';
@@ -31,6 +32,20 @@ describe('the verdict', () => {
     const violated = { ...doubtful, policy: { ...(policy as NonNullable<typeof policy>), violations: [violation] } };
     expect(pageOf(violated).top).toMatchObject({ tone: 'bad', word: 'Completed, with policy violations' });
     expect(pageOf({ ...violated, isWhole: false }).top).toMatchObject({ tone: 'bad', word: 'Does not verify' });
+  });
+
+  test.each([
+    ['The check exited with code 1.', '1 of 2 checks passes; unit exited with code 1.'],
+    ['3 of 14 tests fail: parse, and 2 more', '1 of 2 checks passes; in unit, 3 of 14 tests fail: parse, and 2 more.'],
+    ['A signal ended the check.', '1 of 2 checks passes; unit: a signal ended the check.'],
+  ])('says in one sentence how many checks pass and why one does not: %s', (message, sentence) => {
+    const result = checkResult.example as CheckResult;
+    const checks = [
+      { ...result, name: 'fine', verdict: 'passed' as const },
+      { ...result, name: 'unit', verdict: 'failed' as const, message },
+    ];
+    expect(pageOf({ checks }).top.sentence).toContain(` ${sentence}`);
+    expect(pageOf({ checks: checks.slice(0, 1) }).top.sentence).toContain(' 1 of 1 check passes. ');
   });
 
   test.each([
