@@ -3,6 +3,7 @@ import { homeFrom, makeHome } from '../evidence/run-folder/runs.ts';
 import { loopbackAccess } from './access/loopback-access.ts';
 import { Server } from './http/server.ts';
 import { listen } from './listen.ts';
+import { openOrders, type Ordering } from './orders/open-orders.ts';
 import { ServerLog } from './operation/log.ts';
 
 export interface ServeOptions {
@@ -14,6 +15,8 @@ export interface ServeOptions {
   readonly drainMs: number;
   /** Receives the server's log, a line at a time. */
   readonly onLog: (line: string) => void;
+  /** How the server runs what its clients order. */
+  readonly ordering?: Partial<Ordering>;
 }
 
 export interface Serving {
@@ -23,21 +26,24 @@ export interface Serving {
 }
 
 /** Starts the server of a project. It reads the run folders that are there, and needs no database. */
-export async function serve({ cwd, host, port, drainMs, onLog }: ServeOptions): Promise<Serving> {
+export async function serve({ cwd, host, port, drainMs, onLog, ordering = {} }: ServeOptions): Promise<Serving> {
   const home = homeFrom(cwd);
   makeHome(home);
   const secret = newToken();
   const hosts: string[] = [];
-  const server = new Server({ cwd, home, access: loopbackAccess(secret, hosts), log: new ServerLog(onLog) });
+  const log = new ServerLog(onLog);
+  const orders = openOrders(cwd, home, log, ordering);
+  const server = new Server({ cwd, home, access: loopbackAccess(secret, hosts), log, orders });
   const listening = await listen(server, host, port);
   hosts.push(`127.0.0.1:${listening.port}`, `localhost:${listening.port}`, `[::1]:${listening.port}`);
-  server.log.note('listening', { host, port: listening.port });
+  log.note('listening', { host, port: listening.port });
+  orders.start();
   return {
     address: `http://${host.includes(':') ? `[${host}]` : host}:${listening.port}/#secret=${secret}`,
     stop: async () => {
       server.drain();
-      await listening.stop(drainMs);
-      server.log.note('stopped');
+      await Promise.all([listening.stop(drainMs), orders.drain(drainMs, ordering.stopsRuns === true)]);
+      log.note('stopped');
     },
   };
 }

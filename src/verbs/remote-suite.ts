@@ -127,6 +127,8 @@ function checkDeclaration(declaration: TargetDeclaration, rules: RemoteRules): v
   if (starts !== undefined)
     throw new Fault('usage', `The target file has ${starts}, which starts a program on the server. Use an API.`);
   if (rules.origins.length === 0 || runsProgram(declaration)) return;
-  const url = declaredUrl(declaration, { env: name => (Object.hasOwn(rules.secrets, name) ? rules.secrets[name] : undefined) });
+  const url = declaredUrl(declaration, {
+    env: name => (Object.hasOwn(rules.secrets, name) ? rules.secrets[name] : undefined),
+  });
   checkOrigin(String(url), rules);
 }

@@ -1,7 +1,9 @@
-import { existsSync, rmdirSync } from 'node:fs';
+import { existsSync, lstatSync, readdirSync, rmdirSync, rmSync } from 'node:fs';
+import path from 'node:path';
 import { readJson } from '../base/json.ts';
 import { readRegular } from '../base/regular.ts';
-import { isSealed, removeUnwritten } from '../evidence/recovery/recover.ts';
+import { isSealed } from '../evidence/recovery/recover.ts';
+import { JOURNAL } from '../evidence/run-folder/journal.ts';
 import type { RunFolder } from '../evidence/run-folder/runs.ts';
 import { type CommandOwner, type OwnCommand, startOwnCommand } from '../execute/host/own-command.ts';
 import { type Life, lifeOf, openSuiteIn } from './recover.ts';
@@ -12,7 +14,7 @@ export { type CommandOwner, interruptOwnCommand, isCommandAlive } from '../execu
 export function startSuiteProcess(
   { id, lane }: RunFolder,
   cwd: string,
-  environment: Readonly<Record<string, string | undefined>>,
+  environment: Readonly<Record<string, string | undefined>> | undefined,
   resultFile: string,
 ): OwnCommand {
   return startOwnCommand(['run', 'suite', '--resume', `${lane}/${id}`, '--json'], cwd, environment, resultFile);
@@ -49,10 +51,12 @@ export function suiteLife(place: RunFolder): SuiteLife {
 
 /** Removes a run folder that a dead server created and left without a line in its journal. */
 export function removeUnwrittenRun({ folder }: RunFolder): void {
-  removeUnwritten(folder);
   try {
+    const isEmpty = readdirSync(folder).every(name => name === JOURNAL);
+    if (!isEmpty || (lstatSync(path.join(folder, JOURNAL), { throwIfNoEntry: false })?.size ?? 0) > 0) return;
+    rmSync(path.join(folder, JOURNAL), { force: true });
     rmdirSync(folder);
   } catch {
-    // It is gone, or contains something.
+    // It is gone.
   }
 }

@@ -1,20 +1,26 @@
 import { Fault } from '../../base/fault.ts';
 import { serve } from '../../serve/serve.ts';
 import { interruptions } from '../options/interruptions.ts';
+import { variables } from '../options/variables.ts';
 import { stderr, stdout } from '../text/out.ts';
 
 export interface ServeFlags {
   readonly listen: string;
   readonly drain: number;
+  readonly runs: number;
+  readonly secret?: readonly string[];
+  readonly allowTarget?: readonly string[];
+  readonly stopRuns?: true;
 }
 
 /** Serves the viewer and the API until a signal stops it. */
-export async function serveCommand({ listen, drain }: ServeFlags): Promise<number> {
+export async function serveCommand({ listen, drain, ...flags }: ServeFlags): Promise<number> {
   const interrupt = interruptions();
   try {
     const { host, port } = addressOf(listen);
     const cwd = process.cwd();
-    const serving = await serve({ cwd, host, port, drainMs: drain, onLog: line => stderr.write(line) });
+    const ordering = orderingOf(flags);
+    const serving = await serve({ cwd, host, port, drainMs: drain, onLog: line => stderr.write(line), ordering });
     stdout.write(`Open ${serving.address}\nPress Ctrl-C to stop.\n`);
     await new Promise<void>(resolve => {
       interrupt.signal.addEventListener('abort', () => resolve(), { once: true });
@@ -25,6 +31,19 @@ export async function serveCommand({ listen, drain }: ServeFlags): Promise<numbe
     interrupt.end();
   }
 }
+
+/** How the server runs what its clients order. */
+function orderingOf({ runs, secret = [], allowTarget = [], stopRuns = false }: OrderFlags) {
+  const origins = allowTarget.map(text => {
+    const origin = URL.canParse(text) ? new URL(text).origin : 'null';
+    if (!/^https?:/.test(origin) || text.replace(/\/$/, '') !== origin)
+      throw new Fault('usage', 'Specify an origin without a path: --allow-target https://agent.example.');
+    return origin;
+  });
+  return { runs, secrets: variables(secret, false), origins, stopsRuns: stopRuns };
+}
+
+type OrderFlags = Omit<ServeFlags, 'listen' | 'drain'>;
 
 /** `127.0.0.1:7700` or `[::1]:7700`. */
 function addressOf(text: string): { host: string; port: number } {

@@ -21,19 +21,19 @@ export interface OwnCommand {
 
 /**
  * Starts a command of this Proctor that outlives the caller. Its result, one JSON document, replaces the contents of a
- * file. Everything else that it prints is discarded.
+ * file. Everything else that it prints is discarded. Without an environment, it gets that of this process.
  */
 export function startOwnCommand(
   args: readonly string[],
   cwd: string,
-  environment: Readonly<Record<string, string | undefined>>,
+  environment: Readonly<Record<string, string | undefined>> | undefined,
   resultFile: string,
 ): OwnCommand {
   const result = openSync(resultFile, 'w', OWN_FILE);
   try {
     const child = spawn(process.execPath, [builtProgram('proctor.js'), ...args], {
       cwd,
-      env: environment,
+      ...(environment && { env: environment }),
       detached: true,
       stdio: ['ignore', result, 'ignore'],
     });
@@ -54,9 +54,9 @@ export function isCommandAlive({ pid, startTicks, bootId: boot }: CommandOwner):
   return boot === bootId() && startTicksOf(pid) === startTicks && isAlive(pid);
 }
 
-/** Stops a command as Ctrl-C does. */
+/** Stops a command as Ctrl-C does, but never this process. */
 export function interruptOwnCommand(owner: CommandOwner): void {
-  if (!isCommandAlive(owner)) return;
+  if (owner.pid === process.pid || !isCommandAlive(owner)) return;
   try {
     process.kill(owner.pid, 'SIGINT');
   } catch {

@@ -2,6 +2,7 @@ import { BusyFault } from '../operation/busy-fault.ts';
 import type { Access } from '../access/access.ts';
 import type { ServerLog } from '../operation/log.ts';
 import { ServerMetrics } from '../operation/metrics.ts';
+import type { Orders } from '../orders/orders.ts';
 import { Pages } from './pages.ts';
 import { RunIndex } from '../runs/run-index.ts';
 
@@ -16,14 +17,16 @@ export class Server {
   readonly metrics = new ServerMetrics();
   readonly pages = new Pages();
   readonly runs: RunIndex;
+  readonly orders: Orders;
   #isDraining = false;
 
-  constructor({ cwd, home, access, log }: Pick<Server, 'cwd' | 'home' | 'access' | 'log'>) {
+  constructor({ cwd, home, access, log, orders }: Pick<Server, 'cwd' | 'home' | 'access' | 'log' | 'orders'>) {
     this.cwd = cwd;
     this.home = home;
     this.access = access;
     this.log = log;
-    this.runs = new RunIndex(home);
+    this.orders = orders;
+    this.runs = new RunIndex(home, orders);
   }
 
   checkReady(): void {

@@ -12,7 +12,7 @@ import { Journal, JOURNAL, openJournal, parsedLine } from '../../evidence/run-fo
 const orderedLine = record({
   is: z.literal('ordered'),
   at: instant(),
-  kind: z.enum(['suite', 'script', 'intent']),
+  kind: z.enum(['suite', 'intent']),
   /** The identity that ordered it. Evidence never contains it. */
   by: z.string(),
   /** The key with which a client repeats its order; null without one. */

@@ -29,7 +29,7 @@ export type OrderEnd = Pick<EndedLine, 'how' | 'message'> | undefined;
 /** One kind of order: how to prepare and how to run it. */
 export interface OrderKind {
   /** Orders of one lane share its slots. */
-  readonly lane: 'suites' | 'scripts';
+  readonly lane: 'suites' | 'intents';
   /** Whether its runs continue when the server stops. */
   readonly outlives: boolean;
   /** Checks and prepares the run, and throws a fault if it is refused. Does nothing if the run is prepared. */
@@ -37,4 +37,4 @@ export interface OrderKind {
   run(order: OrderToRun, running: OrderRunning): Promise<OrderEnd>;
 }
 
-export type OrderKinds = Readonly<Record<OrderedLine['kind'], OrderKind>>;
+export type OrderKinds = Readonly<Partial<Record<OrderedLine['kind'], OrderKind>>>;

@@ -16,6 +16,8 @@ export class Order implements OrderToRun {
   over: Promise<void> = Promise.resolve();
   isPreparing = false;
   isNew = false;
+  /** The server stops its run, and the next server continues it. */
+  isInterrupted = false;
   state: 'waiting' | 'running' | 'ended';
   isLaid: boolean;
   begins: number;
@@ -36,6 +38,11 @@ export class Order implements OrderToRun {
   /** Sorts orders, oldest first. */
   get age(): string {
     return `${this.waitsSince} ${this.id}`;
+  }
+
+  interrupt(): void {
+    this.isInterrupted = true;
+    this.cancel.abort();
   }
 
   note(line: OrderLine): void {

@@ -5,9 +5,8 @@ import { instantText, systemClock } from '../../base/clock.ts';
 import { Fault } from '../../base/fault.ts';
 import { takeOrdersLock } from '../../verbs/orders-lock.ts';
 import { BusyFault } from '../operation/busy-fault.ts';
-import type { ServerLog } from '../operation/log.ts';
 import { createOrder, noteOrder, type OrderedLine, orderNames, readOrder } from './order-folder.ts';
-import type { OrderKinds } from './order-kind.ts';
+import type { NewOrder, OrdersOptions, OrderView } from './order-terms.ts';
 import { Order } from './order.ts';
 
 /*
@@ -17,50 +16,12 @@ import { Order } from './order.ts';
  *  2. `ordered`                               The next server continues here, although no client got an answer.
  *  3. the run folder of a suite               Half of it: `prepare` removes it and starts again. All of it: used as it is.
  *  4. `laid`                                  The client gets its answer after this line.
- *  5. `begun`                                 No process and no run folder of a script: it begins again.
- *  6. the process of a suite, or a script     A second process of one suite ends at once, because of the lock of its run.
+ *  5. `begun`                                 No process and no run folder of an intent: it begins again.
+ *  6. the process of a suite, or an intent    A second process of one suite ends at once, because of the lock of its run.
  *  7. `started`                               The next server watches this process, or resumes the suite if it is dead.
  *  8. the seal of the run                     The next server sees a finished run.
  *  9. `ended`
  */
-
-export interface OrdersOptions {
-  /** The folder of all orders. */
-  readonly root: string;
-  readonly kinds: OrderKinds;
-  readonly log: ServerLog;
-  readonly limits: OrderLimits;
-}
-
-export interface OrderLimits {
-  /** How many orders of each lane run at once. */
-  readonly atOnce: Readonly<Record<'suites' | 'scripts', number>>;
-  readonly waitingMax: number;
-  /** How many orders of one identity may wait. */
-  readonly waitingPerIdentity: number;
-}
-
-/** An order of a client. */
-export interface NewOrder {
-  readonly id: string;
-  readonly kind: OrderedLine['kind'];
-  readonly by: string;
-  readonly key: string | null;
-  readonly digest: string | null;
-  readonly input: Readonly<Record<string, unknown>>;
-  readonly files: readonly { readonly name: string; readonly bytes: Uint8Array }[];
-}
-
-/** What a client sees of an order. */
-export interface OrderView {
-  readonly run_id: string;
-  readonly state: 'waiting' | 'running' | 'ended';
-  /** Its position among the waiting orders of its lane, from 1; null if it does not wait. */
-  readonly position: number | null;
-  /** How it ended. */
-  readonly how: string | null;
-  readonly message: string | null;
-}
 
 /** Everything that waits for this server or runs for it. One server per project takes orders. */
 export class Orders {
@@ -100,7 +61,7 @@ export class Orders {
       if (known.ordered.by !== asked.by || known.ordered.digest !== asked.digest)
         throw new Fault('run_exists', 'Another order has this run id or key. Use another one.');
       await known.ready;
-      return this.view(known);
+      return this.#view(known);
     }
     this.#checkRoom(asked.by);
     const { id, files, ...rest } = asked;
@@ -119,7 +80,7 @@ export class Orders {
     order.ready = this.#prepare(order);
     await order.ready;
     this.#pump();
-    return this.view(order);
+    return this.#view(order);
   }
 
   async #prepare(order: Order): Promise<void> {
@@ -138,18 +99,23 @@ export class Orders {
   }
 
   /** Orders a run again that was interrupted. */
-  again(id: string, by: string, otherwise: () => OrderedLine): OrderView {
+  again(id: string, by: string, ordered: OrderedLine): OrderView {
     this.#checkOpen();
     this.#checkRoom(by);
     const known = this.#orders.get(id);
-    if (known && known.state !== 'ended') return this.view(known);
+    if (known && known.state !== 'ended') return this.#view(known);
+    if (known && known.ordered.input['lane'] !== ordered.input['lane'])
+      throw new Fault(
+        'run_exists',
+        'Another run with this id was ordered. Resume this one with proctor run suite --resume.',
+      );
     const folder = path.join(this.#options.root, id);
     const at = instantText(systemClock.now());
-    if (!known) createOrder(folder, [], otherwise());
+    if (!known) createOrder(folder, [], ordered);
     noteOrder(folder, { is: 'again', at, by });
     this.#read(id);
     this.#pump();
-    return this.view(this.#orders.get(id) as Order);
+    return this.#view(this.#orders.get(id) as Order);
   }
 
   /** Cancels an order, and waits until its run has stopped. */
@@ -165,31 +131,28 @@ export class Orders {
         throw new Fault('still_running', 'The run was told to stop, but is still running. Look at it again later.');
     }
     this.#pump();
-    return this.view(order);
+    return this.#view(order);
   }
 
   find(id: string): OrderView | undefined {
     const order = this.#orders.get(id);
-    return order && this.view(order);
+    return order && this.#view(order);
   }
 
-  /** The waiting orders, oldest first. */
-  waiting(): readonly { readonly id: string; readonly kind: OrderedLine['kind']; readonly since: string }[] {
-    return this.#inOrder()
-      .filter(({ state }) => state === 'waiting')
-      .map(({ id, ordered, waitsSince }) => ({ id, kind: ordered.kind, since: waitsSince }));
-  }
-
-  view(order: Order): OrderView {
-    const { lane } = this.#kindOf(order);
-    const waiting = this.#inOrder().filter(one => one.state === 'waiting' && this.#kindOf(one).lane === lane);
+  #view(order: Order): OrderView {
     const { how = null, message = null } = order.ended ?? {};
-    const position = order.state === 'waiting' ? 1 + waiting.indexOf(order) : null;
+    const position = order.state === 'waiting' ? this.#positionOf(order) : null;
     return { run_id: order.id, state: order.state, position, how, message };
   }
 
+  #positionOf(order: Order): number {
+    const { lane } = this.#kindOf(order);
+    const isBefore = (one: Order): boolean => one.age <= order.age && this.#kindOf(one).lane === lane;
+    return [...this.#orders.values()].filter(one => one.state === 'waiting' && isBefore(one)).length;
+  }
+
   /**
-   * Begins no more orders. Scripts may finish within the time, and are then stopped. Suites continue in their own
+   * Begins no more orders. Intents may finish within the time, and are then stopped. Suites continue in their own
    * processes, unless `stopRuns` interrupts them.
    */
   async drain(drainMs: number, stopRuns: boolean): Promise<void> {
@@ -197,7 +160,7 @@ export class Orders {
     const running = [...this.#orders.values()].filter(({ state }) => state === 'running');
     const staying = running.filter(order => !this.#kindOf(order).outlives);
     const outliving = running.filter(order => this.#kindOf(order).outlives);
-    if (stopRuns) for (const { cancel } of outliving) cancel.abort();
+    if (stopRuns) for (const order of outliving) order.interrupt();
     const mine = stopRuns ? running : staying;
     await Promise.race([Promise.all(mine.map(({ over }) => over)), wait(drainMs, undefined, { ref: false })]);
     for (const { cancel } of staying) cancel.abort();
@@ -234,12 +197,14 @@ export class Orders {
     order.over = this.#kindOf(order)
       .run(order, running)
       .catch((error: unknown) => {
-        const fault = error instanceof Fault ? error : new Fault('bug', 'The server hit an internal error.', { cause: error });
+        const fault =
+          error instanceof Fault ? error : new Fault('bug', 'The server hit an internal error.', { cause: error });
         log.fault('order', order.id, fault);
         return { how: 'failed' as const, message: fault.message };
       })
       .then(end => {
-        if (end) this.#end(order, end);
+        // The next server resumes what this one interrupted.
+        if (end && !(order.isInterrupted && end.how === 'cancelled')) this.#end(order, end);
         this.#pump();
       });
   }
@@ -267,7 +232,9 @@ export class Orders {
   }
 
   #kindOf({ ordered }: Order) {
-    return this.#options.kinds[ordered.kind];
+    const kind = this.#options.kinds[ordered.kind];
+    if (!kind) throw new Fault('unknown_order', 'The server does not know this kind of order.');
+    return kind;
   }
 
   #withKey({ key, by }: NewOrder): Order | undefined {
@@ -286,7 +253,11 @@ export class Orders {
     if (waiting.length >= waitingMax)
       throw new BusyFault('too_many_requests', `${waitingMax} runs are waiting. Try again later.`, RETRY_S);
     if (waiting.filter(({ ordered }) => ordered.by === by).length >= waitingPerIdentity)
-      throw new BusyFault('too_many_requests', `${waitingPerIdentity} of your runs are waiting. Try again later.`, RETRY_S);
+      throw new BusyFault(
+        'too_many_requests',
+        `${waitingPerIdentity} of your runs are waiting. Try again later.`,
+        RETRY_S,
+      );
   }
 }
 

@@ -17,8 +17,8 @@ import type { OrderEnd, OrderKind, OrderRunning, OrderToRun } from './order-kind
 export interface SuiteOrdersOptions {
   readonly cwd: string;
   readonly home: string;
-  /** The environment of the processes that run suites. */
-  readonly environment: Readonly<Record<string, string | undefined>>;
+  /** The environment of the processes that run suites; that of the server by default. */
+  readonly environment: Readonly<Record<string, string | undefined>> | undefined;
   readonly rules: RemoteRules;
 }
 

@@ -1,6 +1,7 @@
 import type { Route } from '../http/route.ts';
 import { healthzRoute, metricsRoute, readyzRoute } from './health.ts';
 import { openApiRoute } from './openapi.ts';
+import { cancelRunRoute, resumeRunRoute, startSuiteRoute } from './orders.ts';
 import { listRunsRoute, showRunRoute } from './runs.ts';
 import { sessionRoute } from './session.ts';
 
@@ -13,4 +14,7 @@ export const ROUTES: readonly Route[] = [
   sessionRoute,
   listRunsRoute,
   showRunRoute,
+  startSuiteRoute,
+  cancelRunRoute,
+  resumeRunRoute,
 ];

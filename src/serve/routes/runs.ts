@@ -4,7 +4,7 @@ import { count, matching, record } from '../../contracts/shape.ts';
 import { listedRuns } from '../runs/run-list.ts';
 import { type RouteContext, route } from '../http/route.ts';
 
-const runId = () => matching(/^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/, 'a run id');
+export const runId = () => matching(/^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/, 'a run id');
 
 const runRow = record({
   run_id: z.string(),
@@ -15,6 +15,7 @@ const runRow = record({
   started_at: z.nullable(z.string()),
   duration_ms: z.nullable(z.number()),
   progress: z.nullable(record({ done: count(), total: count() })),
+  position: z.nullable(count()),
   verdicts: z.nullable(record({ passed: count(), failed: count(), total: count() })),
 });
 
@@ -49,7 +50,7 @@ export const showRunRoute = route({
 });
 
 /** The run with this id. */
-function runAt(id: string, { runs }: Pick<RouteContext['server'], 'runs'>) {
+export function runAt(id: string, { runs }: Pick<RouteContext['server'], 'runs'>) {
   const place = runs.places().find(one => one.id === id);
   if (!place) throw new Fault('no_run', `There is no run ${id}.`);
   return place;
