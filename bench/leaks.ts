@@ -208,6 +208,7 @@ export function credentials(seed: number): Credential[] {
     whole('sendgrid_key', `S${apart('G')}.${some(22)}.${some(43)}`),
     whole('shopify_token', `shp${apart('at')}_${some(32, '0123456789abcdef')}`),
     whole('linear_key', `lin${apart('_api_')}${some(40)}`),
+    whole('proctor_token', `pt${apart('_')}${some(49)}`),
     whole('jwt', `${json({ alg: 'HS256', typ: 'JWT' })}.${json({ sub: some(10) })}.${some(43)}`),
     whole('private_key', pem(`RSA ${apart('PRIVATE')} KEY`)),
     whole('private_key', pem(`${apart('PRIVATE')} KEY`)),

@@ -138,6 +138,7 @@ export const CREDENTIALS: readonly Credential[] = [
   prefixed('groq_key', ['gsk_'], { sets: ALNUM, min: 40, max: 80, apart: true }),
   prefixed('xai_key', ['xai-'], { sets: ALNUM, min: 60, max: 120, apart: true }),
   prefixed('age_key', ['AGE-SECRET-KEY-1'], { sets: ALNUM, min: 40, max: 80 }),
+  prefixed('proctor_token', ['pt_'], { sets: ALNUM, min: 49, apart: true, exact: true }),
   jsonWebToken,
   authorization,
   connection,

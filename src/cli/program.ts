@@ -48,10 +48,10 @@ function programOf(version: string, ended: (code: number) => void): Command {
     .exitOverride();
   addTestCommands(program, ended);
   addRunCommands(program, ended);
-  addServeCommands(program, ended);
   addPackCommands(program, ended);
   addVerifyCommands(program, ended);
   addKeysCommands(program, ended);
+  addServeCommands(program, ended);
   addCompletionCommand(program, ended);
   addHelpCommands(program);
   return program;

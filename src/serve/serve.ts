@@ -1,12 +1,12 @@
-import { newToken } from '../base/ids.ts';
 import { homeFrom, makeHome } from '../evidence/run-folder/runs.ts';
-import { loopbackAccess } from './access/loopback-access.ts';
+import { openAccess } from './access/access.ts';
+import type { AccessSettings } from './access/listening.ts';
 import { Server } from './http/server.ts';
 import { listen } from './listen.ts';
 import { openOrders, type Ordering } from './orders/open-orders.ts';
 import { ServerLog } from './operation/log.ts';
 
-export interface ServeOptions {
+export interface ServeOptions extends Partial<Pick<AccessSettings, 'hosts' | 'isBehindProxy' | 'oidc' | 'rates'>> {
   readonly cwd: string;
   readonly host: string;
   /** 0 takes any free port. */
@@ -26,23 +26,34 @@ export interface Serving {
 }
 
 /** Starts the server of a project. It reads the run folders that are there, and needs no database. */
-export async function serve({ cwd, host, port, drainMs, onLog, ordering = {} }: ServeOptions): Promise<Serving> {
+export async function serve({
+  cwd,
+  host,
+  port,
+  drainMs,
+  onLog,
+  ordering = {},
+  ...who
+}: ServeOptions): Promise<Serving> {
   const home = homeFrom(cwd);
   makeHome(home);
-  const secret = newToken();
-  const hosts: string[] = [];
   const log = new ServerLog(onLog);
+  const access = openAccess(home, { hosts: [], isBehindProxy: false, ...who, listen: host, port });
   const orders = openOrders(cwd, home, log, ordering);
-  const server = new Server({ cwd, home, access: loopbackAccess(secret, hosts), log, orders });
-  const listening = await listen(server, host, port);
-  hosts.push(`127.0.0.1:${listening.port}`, `localhost:${listening.port}`, `[::1]:${listening.port}`);
+  const server = new Server({ cwd, home, access, log, orders });
+  const listening = await listen(server, host, port).catch(async (error: unknown) => {
+    await Promise.all([access.close(), orders.drain(0, false)]);
+    throw error;
+  });
+  access.listensOn(listening.port);
   log.note('listening', { host, port: listening.port });
   orders.start();
   return {
-    address: `http://${host.includes(':') ? `[${host}]` : host}:${listening.port}/#secret=${secret}`,
+    address: access.address,
     stop: async () => {
       server.drain();
       await Promise.all([listening.stop(drainMs), orders.drain(drainMs, ordering.stopsRuns === true)]);
+      await access.close();
       log.note('stopped');
     },
   };

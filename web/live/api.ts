@@ -1,8 +1,66 @@
 /** The only file of the pages that talks to the network: the API of the server that sent the page. */
-export async function ask<Answer>(path: string): Promise<Answer> {
-  const secret = new URLSearchParams(location.hash.slice(1)).get('secret');
-  const response = await fetch(path, { headers: secret === null ? {} : { authorization: `Bearer ${secret}` } });
-  const value = (await response.json()) as Answer & { readonly error?: { readonly message: string } };
-  if (!response.ok) throw new Error(value.error?.message ?? 'The server did not answer.');
-  return value;
+
+/** An answer that is not a success, in the words of the server. */
+export class Refusal extends Error {
+  /** The HTTP status; 0 if the server did not answer. */
+  readonly status: number;
+  readonly code: string;
+
+  constructor(status: number, code: string, message: string) {
+    super(message);
+    this.status = status;
+    this.code = code;
+  }
 }
+
+export function ask<Answer>(path: string, signal?: AbortSignal): Promise<Answer> {
+  return answerOf<Answer>(path, { method: 'GET' }, ANSWER_MS, signal);
+}
+
+/** Makes the server do something. `body` is sent as JSON. */
+export function order<Answer>(method: 'POST' | 'DELETE', path: string, body?: unknown): Promise<Answer> {
+  const json = { headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) };
+  return answerOf<Answer>(path, { method, ...(body !== undefined && json) }, ANSWER_MS);
+}
+
+const ANSWER_MS = 30_000;
+
+interface Asking {
+  readonly method: string;
+  readonly body?: BodyInit;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+async function answerOf<Answer>(path: string, init: Asking, ms: number, signal?: AbortSignal): Promise<Answer> {
+  const timeout = AbortSignal.timeout(ms);
+  const response = await fetch(path, {
+    ...init,
+    headers: { accept: 'application/json', ...init.headers },
+    signal: signal ? AbortSignal.any([signal, timeout]) : timeout,
+  }).catch((error: unknown) => {
+    if (signal?.aborted) throw error;
+    const why = timeout.aborted ? `The server did not answer within ${ms / 1_000} s.` : 'The server cannot be reached.';
+    throw new Refusal(0, 'unreachable', `${why} Check that it runs.`);
+  });
+  noteClock(response.headers.get('date'));
+  if (response.status === 204) return undefined as Answer;
+  const value: unknown = await response.json().catch(() => undefined);
+  if (response.ok && value !== undefined) return value as Answer;
+  const { error } = (value ?? {}) as { readonly error?: { readonly code: string; readonly message: string } };
+  throw new Refusal(
+    response.status,
+    error?.code ?? 'unreadable',
+    error?.message ?? 'The server’s answer is unreadable.',
+  );
+}
+
+let clockAheadMs: number | undefined;
+
+/** The clock of the server decides how long something has run. The clock of this machine may be wrong. */
+function noteClock(text: string | null): void {
+  const ms = Date.parse(text ?? '');
+  if (!Number.isNaN(ms)) clockAheadMs = ms - performance.now();
+}
+
+/** The time at the server, to about a second; null before its first answer. */
+export const serverNowMs = (): number | null => (clockAheadMs === undefined ? null : clockAheadMs + performance.now());

@@ -1,5 +1,5 @@
 import { render } from 'preact';
-import { RunsView } from './runs.tsx';
+import { Viewer } from './app.tsx';
 
 const place = document.getElementById('app');
-if (place) render(<RunsView />, place);
+if (place) render(<Viewer />, place);

@@ -1,11 +1,14 @@
 import { Fault } from '../../base/fault.ts';
 import { serve } from '../../serve/serve.ts';
 import { interruptions } from '../options/interruptions.ts';
+import { type OidcFlags, oidcSettings } from '../options/oidc.ts';
 import { variables } from '../options/variables.ts';
 import { stderr, stdout } from '../text/out.ts';
 
-export interface ServeFlags {
+export interface ServeFlags extends OidcFlags {
   readonly listen: string;
+  readonly host?: readonly string[];
+  readonly tlsBehindProxy?: true;
   readonly drain: number;
   readonly runs: number;
   readonly secret?: readonly string[];
@@ -14,13 +17,28 @@ export interface ServeFlags {
 }
 
 /** Serves the viewer and the API until a signal stops it. */
-export async function serveCommand({ listen, drain, ...flags }: ServeFlags): Promise<number> {
+export async function serveCommand({
+  listen,
+  drain,
+  host: hosts = [],
+  tlsBehindProxy,
+  ...flags
+}: ServeFlags): Promise<number> {
   const interrupt = interruptions();
   try {
     const { host, port } = addressOf(listen);
     const cwd = process.cwd();
-    const ordering = orderingOf(flags);
-    const serving = await serve({ cwd, host, port, drainMs: drain, onLog: line => stderr.write(line), ordering });
+    const serving = await serve({
+      cwd,
+      host,
+      port,
+      hosts,
+      isBehindProxy: tlsBehindProxy === true,
+      oidc: oidcSettings(flags),
+      drainMs: drain,
+      onLog: line => stderr.write(line),
+      ordering: orderingOf(flags),
+    });
     stdout.write(`Open ${serving.address}\nPress Ctrl-C to stop.\n`);
     await new Promise<void>(resolve => {
       interrupt.signal.addEventListener('abort', () => resolve(), { once: true });
@@ -43,7 +61,7 @@ function orderingOf({ runs, secret = [], allowTarget = [], stopRuns = false }: O
   return { runs, secrets: variables(secret, false), origins, stopsRuns: stopRuns };
 }
 
-type OrderFlags = Omit<ServeFlags, 'listen' | 'drain'>;
+type OrderFlags = Pick<ServeFlags, 'runs' | 'secret' | 'allowTarget' | 'stopRuns'>;
 
 /** `127.0.0.1:7700` or `[::1]:7700`. */
 function addressOf(text: string): { host: string; port: number } {

@@ -1,18 +1,26 @@
-import type { Identity } from './identity.ts';
+import { type Clock, systemClock } from '../../base/clock.ts';
+import { Fault } from '../../base/fault.ts';
+import { BusyFault } from '../operation/busy-fault.ts';
+import { serverFolder } from '../state/server-folder.ts';
+import { Audit } from './audit.ts';
+import { type CookieScope, cookieIn, cookieName, setCookie } from './cookies.ts';
+import { refuseForeignPage } from './csrf.ts';
+import { clientAddress, type Place, placeOfRequest } from './hosts.ts';
+import { holderOf, type Identity, type Person, YOU } from './identity.ts';
+import { type Incoming, SEVERAL, oneHeader } from './incoming.ts';
+import { RateLimits, RATES } from './limits.ts';
+import { type AccessSettings, isForOnePerson, refuseUnsafe } from './listening.ts';
+import { LOGIN_MS_MAX, Oidc } from './oidc.ts';
 import type { ServerRole } from './roles.ts';
+import { AddressSecret, SESSION_MS_MAX, type SessionBegin, Sessions } from './sessions.ts';
+import { Tokens } from './tokens.ts';
 
-/** The guards of the server, in the order in which they are asked. Each throws a fault that says why it refuses. */
-export interface Access {
-  /** Refuses a Host that is not this server's, so that another site's name cannot lead here. */
-  checkHost(host: string | undefined): void;
-  /** Finds out who asks; undefined for a client that has not signed in. Refuses wrong and expired credentials. */
-  identify(headers: Headers, address: string): Promise<Identity | undefined>;
-  checkRate(who: Identity | undefined, address: string): Promise<void>;
-  /** Refuses an act that another site made a browser send. */
-  checkOrigin(headers: Headers, who: Identity | undefined): void;
-  /** Notes an act before it happens, because an act that cannot be noted must not happen. */
-  beginAct(act: Act, who: Identity | undefined, path: string): Promise<NotedAct>;
-  noteRefusal(act: Act, who: Identity | undefined, refusal: NotedRefusal, correlationId: string): Promise<void>;
+/** Throws a fault for settings that would let strangers in, so call it before the port opens. */
+export function openAccess(home: string, settings: AccessSettings, clock: Clock = systemClock): Access {
+  const folder = serverFolder(home);
+  const tokens = new Tokens(folder, clock);
+  refuseUnsafe(settings, tokens.hasActive());
+  return new Access(folder, settings, tokens, clock);
 }
 
 /** What is done, as the audit log names it. */
@@ -21,11 +29,223 @@ interface Act {
   readonly role: ServerRole | 'anyone';
 }
 
-interface NotedAct {
-  end(outcome: string): Promise<void>;
+export interface SignedIn {
+  readonly person: Person;
+  /** The Set-Cookie lines of the answer. */
+  readonly cookies: readonly string[];
+  /** Where a browser goes next. */
+  readonly returnTo: string;
 }
 
-interface NotedRefusal {
-  readonly status: number;
-  readonly code: string;
+/** The guards of the server, in the order in which they are asked. Each throws a fault that says why it refuses. */
+export class Access {
+  readonly tokens: Tokens;
+  readonly audit: Audit;
+  readonly #settings: AccessSettings;
+  readonly #sessions: Sessions;
+  readonly #limits: RateLimits;
+  readonly #secret: AddressSecret | undefined;
+  readonly #oidc: Oidc | undefined;
+  #port: number;
+
+  constructor(folder: string, settings: AccessSettings, tokens: Tokens, clock: Clock) {
+    this.#settings = settings;
+    this.#port = settings.port;
+    this.tokens = tokens;
+    this.#oidc = settings.oidc && new Oidc(settings.oidc, clock);
+    const hasPerson = isForOnePerson(settings);
+    this.#secret = hasPerson ? new AddressSecret() : undefined;
+    this.#sessions = new Sessions(folder, clock, { hasPerson, tokens, oidcSettings: this.#oidc?.settingsId });
+    this.#limits = new RateLimits(settings.rates ?? RATES);
+    this.audit = new Audit(folder, clock);
+  }
+
+  /** Sets the port that the system chose, if the settings say 0. */
+  listensOn(port: number): void {
+    this.#port = port;
+  }
+
+  /** The address to print. For one person it has the secret, in the part that browsers never send. */
+  get address(): string {
+    const { listen, hosts, isBehindProxy } = this.#settings;
+    if (isBehindProxy) return `https://${hosts[0]}/`;
+    const host = listen.includes(':') ? `[${listen}]` : listen;
+    return `http://${host}:${this.#port}/${this.#secret ? `#secret=${this.#secret.text}` : ''}`;
+  }
+
+  /** Whether people sign in at a provider. */
+  get hasOidc(): boolean {
+    return this.#oidc !== undefined;
+  }
+
+  /** Refuses a Host that is not this server's, so that another site's name cannot lead here. */
+  checkHost(incoming: Incoming): void {
+    // Probes come from the machine itself, not through the proxy, and learn nothing but a state.
+    if (incoming.method !== 'GET' || !PROBES.has(incoming.url ?? '')) this.#place(incoming);
+  }
+
+  /** Finds out who asks; undefined for a client that has not signed in. Refuses wrong, expired and revoked tokens. */
+  async identify(incoming: Incoming): Promise<Identity | undefined> {
+    const header = oneHeader(incoming, 'authorization');
+    if (header !== undefined) return { ...(await this.#bearer(header, incoming)), via: 'token' };
+    const cookie = cookieIn(incoming, cookieName('session', this.#scope));
+    const person = cookie === undefined ? undefined : this.#sessions.find(cookie);
+    return person && { ...person, via: 'session' };
+  }
+
+  /** Refuses a client that asks too often. */
+  async checkRate(who: Identity | undefined, incoming: Incoming): Promise<void> {
+    const waitS = await (who ? this.#limits.request(who.id) : this.#limits.anonymous(this.#client(incoming)));
+    if (waitS > 0) throw tooMany(waitS);
+  }
+
+  /** Refuses a request that another site made a browser send. */
+  checkOrigin(incoming: Incoming, who: Identity | undefined): void {
+    const isOpenRead = who === undefined && incoming.method === 'GET';
+    if (!isOpenRead) refuseForeignPage(incoming, who?.via ?? 'none', this.#place(incoming).origin);
+  }
+
+  /** Notes an act before it happens, because an act that cannot be noted must not happen. */
+  beginAct(act: Act, who: Person | undefined, thing: string, correlationId: string): ReturnType<Audit['begin']> {
+    return this.audit.begin({ who: who ?? null, verb: act.name, thing, correlationId });
+  }
+
+  /** Notes that a client tried what it may not do. Other refusals are in the log and in the metrics. */
+  noteRefusal(act: Act, who: Person | undefined, code: string, thing: string, correlationId: string): void {
+    if (!NOTED_REFUSALS.has(code)) return;
+    try {
+      this.audit.note({ who: who ?? null, verb: act.name, thing, correlationId }, 'refused', code);
+    } catch (error) {
+      // Nothing was done, so the client still gets the refusal.
+      if (!(error instanceof Fault)) throw error;
+    }
+  }
+
+  /** Exchanges the secret of the printed address, or a token, for a session cookie. */
+  async signIn(
+    incoming: Incoming,
+    proof: { readonly secret?: string | undefined; readonly token?: string | undefined },
+    correlationId: string,
+  ): Promise<SignedIn> {
+    if (proof.secret === undefined) {
+      const holder = await this.#bearer(`Bearer ${proof.token ?? ''}`, incoming, { isForPages: true });
+      return this.#signedIn(
+        holder,
+        { by: 'token', token_id: holder.id.replace(/^token:/, '') },
+        incoming,
+        correlationId,
+      );
+    }
+    await this.#refuseBlocked(incoming);
+    if (this.#secret?.matches(proof.secret)) return this.#signedIn(YOU, { by: 'address' }, incoming, correlationId);
+    await this.#limits.failure(this.#client(incoming));
+    throw new Fault(
+      'bad_secret',
+      'The secret in this address is not valid. Use the address that the running server printed.',
+    );
+  }
+
+  /** Ends the session of a browser. Returns the Set-Cookie line that removes its cookie. */
+  signOut(incoming: Incoming): string {
+    const scope = this.#scope;
+    const name = cookieName('session', scope);
+    const cookie = cookieIn(incoming, name);
+    if (cookie !== undefined) this.#sessions.end(cookie);
+    return setCookie(name, '', 0, scope);
+  }
+
+  /** Begins a sign-in at the provider: where the browser goes, and the cookie that it takes along. */
+  async beginLogin(
+    incoming: Incoming,
+    returnTo: string,
+  ): Promise<{ readonly address: string; readonly cookies: readonly string[] }> {
+    if (!this.#oidc) throw noOidc();
+    const { address, secret } = await this.#oidc.begin(this.#place(incoming).origin, returnTo);
+    const scope = this.#scope;
+    return { address, cookies: [setCookie(cookieName('login', scope), secret, LOGIN_MS_MAX / 1_000, scope)] };
+  }
+
+  /** Ends it, with the query of the provider's answer. */
+  async finishLogin(incoming: Incoming, query: string, correlationId: string): Promise<SignedIn> {
+    if (!this.#oidc) throw noOidc();
+    await this.#refuseBlocked(incoming);
+    const scope = this.#scope;
+    const name = cookieName('login', scope);
+    try {
+      const { person, returnTo } = await this.#oidc.finish(cookieIn(incoming, name), query);
+      const begin = { by: 'oidc' as const, ...person, settings: this.#oidc.settingsId };
+      const signed = this.#signedIn(person, begin, incoming, correlationId);
+      return { ...signed, cookies: [...signed.cookies, setCookie(name, '', 0, scope)], returnTo };
+    } catch (error) {
+      await this.#limits.failure(this.#client(incoming));
+      throw error;
+    }
+  }
+
+  async close(): Promise<void> {
+    await this.tokens.saveUse();
+    this.#sessions.save();
+    this.audit.close();
+  }
+
+  /** The holder of a token, or of the secret of the printed address. */
+  async #bearer(header: string | typeof SEVERAL, incoming: Incoming, { isForPages = false } = {}): Promise<Person> {
+    await this.#refuseBlocked(incoming);
+    const [, text = ''] = header === SEVERAL ? [] : (/^bearer (\S{1,200})$/i.exec(header) ?? []);
+    if (!isForPages && this.#secret?.matches(text)) return YOU;
+    const token = this.tokens.find(text);
+    // A worker has no pages to look at.
+    if (token && !(isForPages && token.role === 'worker')) return holderOf(token);
+    await this.#limits.failure(this.#client(incoming));
+    throw new Fault('bad_token', 'This token is not valid. It may be mistyped, expired or revoked.');
+  }
+
+  #signedIn(person: Person, begin: SessionBegin, incoming: Incoming, correlationId: string): SignedIn {
+    this.audit.note({ who: person, verb: 'signIn', thing: begin.by, correlationId }, 'done');
+    const scope = this.#scope;
+    const cookie = setCookie(cookieName('session', scope), this.#sessions.begin(begin), SESSION_MS_MAX / 1_000, scope);
+    return { person, cookies: [cookie], returnTo: '/' };
+  }
+
+  /** Too many failures: proofs from this address are not even looked at. */
+  async #refuseBlocked(incoming: Incoming): Promise<void> {
+    const waitS = await this.#limits.blockedFor(this.#client(incoming));
+    if (waitS > 0) throw tooMany(waitS);
+  }
+
+  #place(incoming: Incoming): Place {
+    const { listen, hosts, isBehindProxy } = this.#settings;
+    return placeOfRequest(incoming, { listen, port: this.#port, names: hosts, isBehindProxy });
+  }
+
+  #client(incoming: Incoming): string {
+    return clientAddress(incoming, this.#settings.isBehindProxy);
+  }
+
+  get #scope(): CookieScope {
+    return { isSecure: this.#settings.isBehindProxy, port: this.#port };
+  }
+}
+
+const PROBES: ReadonlySet<string> = new Set(['/healthz', '/readyz']);
+
+const NOTED_REFUSALS: ReadonlySet<string> = new Set([
+  'role_too_low',
+  'wrong_origin',
+  'bad_token',
+  'bad_secret',
+  'login_failed',
+  'no_role',
+]);
+
+function noOidc(): Fault {
+  return new Fault(
+    'no_oidc',
+    'This server has no sign-in provider. Use a token, or the address that the server printed.',
+  );
+}
+
+function tooMany(retryAfterS: number): BusyFault {
+  const unit = retryAfterS === 1 ? 'second' : 'seconds';
+  return new BusyFault('too_many_requests', `Too many requests. Try again in ${retryAfterS} ${unit}.`, retryAfterS);
 }

@@ -1,10 +1,24 @@
 import type { ServerRole } from './roles.ts';
 
-/** Who asks. `id` is stable and safe to log; it is never the secret itself. */
-export interface Identity {
+/** A person or program that the server knows. */
+export interface Person {
+  /** `you`, `token:tok_…` or `oidc:…`: stable, safe to log, never the secret itself. */
   readonly id: string;
+  /** For lists and the audit log. */
   readonly name: string;
   readonly role: ServerRole;
+}
+
+/** Who asks. */
+export interface Identity extends Person {
   /** How the client proved it. A browser sends cookies by itself, so a session needs protection from other sites. */
   readonly via: 'session' | 'token' | 'none';
+}
+
+/** The person on this machine who has the secret of the printed address. */
+export const YOU: Person = { id: 'you', name: 'you', role: 'admin' };
+
+/** The identity that a token stands for. */
+export function holderOf({ id, name, role }: Person): Person {
+  return { id: `token:${id}`, name, role };
 }

@@ -2,12 +2,16 @@
  * What an identity may do. Each role includes those before it, except `worker`, which opens only the routes of
  * workers.
  */
-const ROLES = ['user', 'viewer', 'runner', 'admin', 'worker'] as const;
+export const SERVER_ROLES = ['user', 'viewer', 'runner', 'admin', 'worker'] as const;
 
-export type ServerRole = (typeof ROLES)[number];
+export type ServerRole = (typeof SERVER_ROLES)[number];
+
+export function isRole(text: string): text is ServerRole {
+  return (SERVER_ROLES as readonly string[]).includes(text);
+}
 
 /** Whether a role opens a route that needs another role. */
 export function allows(have: ServerRole, need: ServerRole): boolean {
   if (have === 'worker' || need === 'worker') return have === need;
-  return ROLES.indexOf(have) >= ROLES.indexOf(need);
+  return SERVER_ROLES.indexOf(have) >= SERVER_ROLES.indexOf(need);
 }

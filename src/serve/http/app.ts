@@ -3,6 +3,7 @@ import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response';
 import { type Context, Hono } from 'hono';
 import { Fault } from '../../base/fault.ts';
 import { newCorrelationId } from '../../base/ids.ts';
+import type { Access } from '../access/access.ts';
 import type { Identity } from '../access/identity.ts';
 import { allows } from '../access/roles.ts';
 import { securityHeaders } from './headers.ts';
@@ -26,7 +27,7 @@ export function appOf(server: Server, routes: readonly Route[]): Hono<{ Bindings
 /** Answers a route, or refuses. Everything that a client sees passes through here. */
 async function answered(server: Server, route: Route, context: ServerContext): Promise<Response> {
   const correlationId = newCorrelationId();
-  const seen: Seen = { who: undefined };
+  const seen: Seen = { who: undefined, correlationId, note: undefined };
   try {
     return await act(server, route, context, seen);
   } catch (error) {
@@ -35,13 +36,17 @@ async function answered(server: Server, route: Route, context: ServerContext): P
     if (refusal.status >= 500) server.log.fault(route.name, correlationId, fault);
     const message = fault.code === 'bug' ? `${INTERNAL} Quote ${correlationId} to the operator.` : refusal.message;
     server.metrics.refused(route.name, refusal.code);
-    await server.access.noteRefusal(route, seen.who, refusal, correlationId);
+    if (seen.note) seen.note.end(refusal.status >= 500 ? 'failed' : 'refused', refusal.code);
+    else server.access.noteRefusal(route, seen.who, refusal.code, context.req.path, correlationId);
     return refused(context, { ...refusal, message });
   }
 }
 
 interface Seen {
   who: Identity | undefined;
+  readonly correlationId: string;
+  /** The line of the audit log that an act has begun with. */
+  note: ReturnType<Access['beginAct']> | undefined;
 }
 
 const INTERNAL = 'The server hit an internal error.';
@@ -49,21 +54,23 @@ const INTERNAL = 'The server hit an internal error.';
 async function act(server: Server, route: Route, context: ServerContext, seen: Seen): Promise<Response> {
   const { raw } = context.req;
   const { incoming, outgoing } = context.env;
-  const address = incoming.socket.remoteAddress ?? '';
-  server.access.checkHost(incoming.headers.host);
-  const who = await server.access.identify(raw.headers, address);
+  server.access.checkHost(incoming);
+  const who = await server.access.identify(incoming);
   seen.who = who;
-  await server.access.checkRate(who, address);
+  await server.access.checkRate(who, incoming);
   if (route.role !== 'anyone') {
     if (who === undefined) throw new Fault('not_signed_in', 'Sign in first, or send a token.');
     if (!allows(who.role, route.role)) throw new Fault('role_too_low', `This needs the role ${route.role}.`);
   }
-  if (route.method !== 'GET') server.access.checkOrigin(raw.headers, who);
+  server.access.checkOrigin(incoming, who);
   const input = await inputOf(route, raw, context.req.param());
-  const asking = { server, who: who ?? NO_ONE, signal: raw.signal, request: raw };
-  const note = route.method === 'GET' ? undefined : await server.access.beginAct(route, who, context.req.path);
+  const { correlationId } = seen;
+  const asking = { server, who: who ?? NO_ONE, signal: raw.signal, request: raw, incoming, correlationId };
+  // Routes for anyone note themselves, so that strangers cannot fill the audit log.
+  if (route.method !== 'GET' && route.role !== 'anyone')
+    seen.note = server.access.beginAct(route, who, context.req.path, correlationId);
   const value = await route.act(input, asking);
-  await note?.end('done');
+  seen.note?.end('done');
   if (value instanceof Streamed) {
     for (const [name, text] of Object.entries(securityHeaders('api'))) outgoing.setHeader(name, text);
     value.start(outgoing);
@@ -98,7 +105,7 @@ function refused(context: ServerContext, { status, code, message, retryAfterS }:
 /** The viewer, or one of its files. */
 function pageAt(server: Server, context: ServerContext): Response {
   try {
-    server.access.checkHost(context.env.incoming.headers.host);
+    server.access.checkHost(context.env.incoming);
     const page = server.pages.at(context.req.path);
     if (!page) throw new Fault('not_found', 'There is nothing here.');
     return context.body(page.bytes as string, 200, { ...page.headers });

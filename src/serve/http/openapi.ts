@@ -16,7 +16,12 @@ export function openApi(routes: readonly Route[]): object {
     components: {
       securitySchemes: {
         token: { type: 'http', scheme: 'bearer', description: 'A token from `proctor token new`.' },
-        session: { type: 'apiKey', in: 'cookie', name: 'proctor', description: 'The session of a browser.' },
+        session: {
+          type: 'apiKey',
+          in: 'cookie',
+          name: '__Host-proctor_session',
+          description: 'The session of a browser. Without TLS: `proctor_session_PORT`.',
+        },
       },
       schemas: { Refusal: schemaOf(refusalShape) },
     },

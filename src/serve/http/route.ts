@@ -2,6 +2,7 @@ import type { infer as Infer } from 'zod/mini';
 import type { ServerResponse } from 'node:http';
 import type { ServerRole } from '../access/roles.ts';
 import type { Identity } from '../access/identity.ts';
+import type { Incoming } from '../access/incoming.ts';
 import type { Shape } from '../../contracts/shape.ts';
 import type { Server } from './server.ts';
 
@@ -24,7 +25,7 @@ export interface Route {
   /** The shape of the JSON answer, or another media type. */
   readonly gives: Shape | Media;
   /** The status of a successful answer; 200 by default. */
-  readonly status?: 200 | 202 | 204;
+  readonly status?: 200 | 202 | 204 | 302;
   /** The codes with which it refuses, and their statuses. Every route may also refuse with the codes in `refusal.ts`. */
   readonly refuses?: Readonly<Record<string, RefusalStatus>>;
   act(input: RouteInput, asking: RouteContext): unknown;
@@ -56,6 +57,10 @@ export interface RouteContext {
   /** Aborted when the client goes away. */
   readonly signal: AbortSignal;
   readonly request: Request;
+  /** The request as it came over the wire. */
+  readonly incoming: Incoming;
+  /** Links the answer, the log and the audit log. */
+  readonly correlationId: string;
 }
 
 /** A file or a text to send as it is. */

@@ -1,7 +1,6 @@
-import path from 'node:path';
-import { makeFolders } from '../../base/private.ts';
 import type { RemoteRules } from '../../verbs/remote-suite.ts';
 import type { ServerLog } from '../operation/log.ts';
+import { serverFolder } from '../state/server-folder.ts';
 import { Orders } from './orders.ts';
 import { suiteOrders } from './suite-orders.ts';
 
@@ -20,10 +19,8 @@ export interface Ordering extends RemoteRules {
 /** Reads the orders of a project. */
 export function openOrders(cwd: string, home: string, log: ServerLog, ordering: Partial<Ordering>): Orders {
   const { secrets = {}, origins = [], runs = RUNS, waitingPerIdentity = WAITING_PER_IDENTITY, environment } = ordering;
-  const root = path.join(home, 'server', 'orders');
-  makeFolders(root);
   return new Orders({
-    root,
+    root: serverFolder(home, 'orders'),
     log,
     kinds: { suite: suiteOrders({ cwd, home, environment, rules: { secrets, origins } }) },
     limits: { atOnce: { suites: runs, intents: INTENTS }, waitingMax: WAITING_MAX, waitingPerIdentity },

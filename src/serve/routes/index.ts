@@ -1,9 +1,18 @@
 import type { Route } from '../http/route.ts';
+import { auditRoute } from './audit.ts';
 import { healthzRoute, metricsRoute, readyzRoute } from './health.ts';
 import { openApiRoute } from './openapi.ts';
 import { cancelRunRoute, resumeRunRoute, startSuiteRoute } from './orders.ts';
 import { listRunsRoute, showRunRoute } from './runs.ts';
-import { sessionRoute } from './session.ts';
+import {
+  beginLoginRoute,
+  finishLoginRoute,
+  sessionRoute,
+  signInRoute,
+  signInWaysRoute,
+  signOutRoute,
+} from './session.ts';
+import { listTokensRoute, newTokenRoute, revokeTokenRoute } from './tokens.ts';
 
 /** Everything that the server answers. A new route needs a line here. */
 export const ROUTES: readonly Route[] = [
@@ -12,6 +21,15 @@ export const ROUTES: readonly Route[] = [
   openApiRoute(() => ROUTES),
   metricsRoute,
   sessionRoute,
+  signInRoute,
+  signOutRoute,
+  signInWaysRoute,
+  beginLoginRoute,
+  finishLoginRoute,
+  listTokensRoute,
+  newTokenRoute,
+  revokeTokenRoute,
+  auditRoute,
   listRunsRoute,
   showRunRoute,
   startSuiteRoute,

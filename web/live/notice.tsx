@@ -1,0 +1,40 @@
+import { Text } from '../shared/visible.tsx';
+import type { Refusal } from './api.ts';
+
+interface Props {
+  readonly title: string;
+  readonly text: string;
+  readonly action?: readonly [label: string, act: () => void];
+}
+
+/** A view that has nothing to show, and why. */
+export function Notice({ title, text, action }: Props) {
+  return (
+    <section class="live-notice">
+      <h1>{title}</h1>
+      <p>
+        <Text value={text} />
+      </p>
+      {action && (
+        <button type="button" class="live-button" onClick={action[1]}>
+          {action[0]}
+        </button>
+      )}
+    </section>
+  );
+}
+
+/** Why a view has no data. */
+export function Refused({ refusal, again }: { readonly refusal: Refusal; readonly again: () => void }) {
+  const title = refusal.status === 404 ? 'Not found' : refusal.status === 403 ? 'Not allowed' : 'Something went wrong';
+  return <Notice title={title} text={refusal.message} action={['Try again', again]} />;
+}
+
+/** Says that what the view shows may be old, because the last request failed. */
+export function Stale({ refusal }: { readonly refusal: Refusal | undefined }) {
+  return (
+    <p class="live-stale" role="status">
+      {refusal && <Text value={`Not up to date: ${refusal.message}`} />}
+    </p>
+  );
+}

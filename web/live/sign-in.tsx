@@ -1,0 +1,64 @@
+import { useState } from 'preact/hooks';
+import { Icon } from '../shared/marks.tsx';
+import { Text } from '../shared/visible.tsx';
+import { signIn } from './session.ts';
+import { useTitle } from './title.ts';
+
+interface Props {
+  readonly why: string;
+  readonly onDone: () => void;
+}
+
+/** The form for a token. It never reaches the address bar or the storage of the browser. */
+export function SignIn({ why, onDone }: Props) {
+  useTitle('Sign in');
+  const [token, setToken] = useState('');
+  const [error, setError] = useState('');
+  const [isBusy, setIsBusy] = useState(false);
+  const submit = async (event: Event): Promise<void> => {
+    event.preventDefault();
+    setIsBusy(true);
+    setError('');
+    try {
+      await signIn({ token: token.trim() });
+      onDone();
+    } catch (refusal) {
+      setError((refusal as Error).message);
+    } finally {
+      setIsBusy(false);
+    }
+  };
+  return (
+    <section class="card live-narrow" aria-labelledby="sign-in">
+      <h1 id="sign-in">Sign in</h1>
+      <p class="note">
+        Open the address that <code>proctor serve</code> printed, or enter an access token.
+      </p>
+      <form class="live-form" onSubmit={event => void submit(event)}>
+        <label>
+          <span>Access token</span>
+          <input
+            type="password"
+            autocomplete="off"
+            required
+            maxLength={400}
+            value={token}
+            aria-describedby="sign-in-error"
+            onInput={event => setToken(event.currentTarget.value)}
+          />
+        </label>
+        <button type="submit" class="live-button" disabled={isBusy || token.trim() === ''}>
+          Sign in
+        </button>
+      </form>
+      <p id="sign-in-error" class="live-error" role="alert">
+        {(error || why) && (
+          <>
+            <Icon path="M8 4v5M8 11.5v.5" />
+            <Text value={error || why} />
+          </>
+        )}
+      </p>
+    </section>
+  );
+}

@@ -1,0 +1,42 @@
+import type { ComponentType } from 'preact';
+import type { Place } from './router.ts';
+import { RunView } from './runs/run-view.tsx';
+import { RunsView } from './runs/runs-view.tsx';
+
+export interface ViewProps {
+  readonly place: Place;
+  /** The parts of the path that the view names, such as a run id. */
+  readonly parts: readonly string[];
+}
+
+interface View {
+  readonly pattern: RegExp;
+  readonly show: ComponentType<ViewProps>;
+  readonly role: string;
+}
+
+/** Every view and its address. The first match counts. */
+const VIEWS: readonly View[] = [
+  { pattern: /^\/(?:runs)?$/, show: RunsView, role: 'viewer' },
+  { pattern: /^\/runs\/([^/]+)$/, show: RunView, role: 'viewer' },
+];
+
+/** The menu. A view without its route is not here. */
+export const MENU = [{ label: 'Runs', href: '/runs', key: 'r', role: 'viewer' }] as const;
+
+/** The view at a path; undefined if there is none. */
+export function viewAt(path: string): { readonly view: View; readonly parts: readonly string[] } | undefined {
+  for (const view of VIEWS) {
+    const match = view.pattern.exec(path);
+    if (match) return { view, parts: match.slice(1).map(decoded) };
+  }
+  return undefined;
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
