@@ -12,7 +12,6 @@ import { type SuiteOrder, suitePlan } from '../run/suite/plan.ts';
 import { AGENT_CLOCKS, DEFAULT_SETTINGS } from '../run/suite/settings.ts';
 import { layOutSuite, placeFor } from '../run/suite/suite.ts';
 import { withDeclared } from './declared.ts';
-import { limitsFor } from './gate-settings.ts';
 import { signerAt } from './keys.ts';
 import { refuseTaken } from './ledger.ts';
 import { removeUnbegunSuite } from './recover.ts';

@@ -130,5 +130,5 @@ function checkDeclaration(declaration: TargetDeclaration, rules: RemoteRules): v
   const url = declaredUrl(declaration, {
     env: name => (Object.hasOwn(rules.secrets, name) ? rules.secrets[name] : undefined),
   });
-  checkOrigin(String(url), rules);
+  checkOrigin(url, rules);
 }

@@ -1,37 +1,24 @@
 import { realpathSync } from 'node:fs';
-import path from 'node:path';
-import { systemClock } from '../base/clock.ts';
 import { Fault } from '../base/fault.ts';
 import { bytesHash } from '../base/hash.ts';
-import { newRunId } from '../base/ids.ts';
 import { type Evaluation, isAllFailing, type UnjudgedCounts, unjudgedIn } from '../contracts/evaluation/index.ts';
 import type { LimitCheck, GateLimits } from '../contracts/gate/limits/index.ts';
 import type { Profile } from '../contracts/profile/shape.ts';
 import type { ProjectGate } from '../contracts/project/index.ts';
 import type { StatedProvenance } from '../contracts/provenance.ts';
 import type { Signer } from '../contracts/seal/index.ts';
-import { repetitionId } from '../contracts/suite/index.ts';
-import { stateWarning } from '../evidence/run-folder/chain.ts';
-import { homeFrom, makeHome, RUN_ID, type RunFolder } from '../evidence/run-folder/runs.ts';
+import { RUN_ID, type RunFolder } from '../evidence/run-folder/runs.ts';
 import { suitePlanIn } from '../evidence/suite/suite-resume.ts';
 import { takeOwnLock } from '../execute/host/locks.ts';
-import { repositoryAt } from '../execute/worktree/repository.ts';
 import type { Requested } from '../policy/effective-limits.ts';
 import type { AgentOrder } from '../run/agent/order.ts';
 import type { AgentAsked } from '../run/suite/agent-asked.ts';
-import type { AskedTarget } from '../run/suite/case-findings.ts';
-import { checkCaseFile } from '../run/suite/cases-file.ts';
-import { copyLayout, layOutCases } from '../run/suite/layout.ts';
-import { type SuiteOrder, suitePlan } from '../run/suite/plan.ts';
-import { AGENT_CLOCKS, DEFAULT_SETTINGS, type SuiteSettings } from '../run/suite/settings.ts';
-import { layOutSuite, placeFor, executeSuite as run, type SuiteAnswer, type SuiteContext } from '../run/suite/suite.ts';
+import type { SuiteSettings } from '../run/suite/settings.ts';
+import { executeSuite as run, type SuiteAnswer, type SuiteContext } from '../run/suite/suite.ts';
 import { judgeOwnRun } from './judged.ts';
 import { laidOutSuite } from './lay-out-suite.ts';
-import { ledgerOf, refuseTaken } from './ledger.ts';
-import { removeUnbegunSuite } from './recover.ts';
-import { withDeclared } from './declared.ts';
-import { targetFor, describeTarget } from './suite-targets.ts';
-import { checkedRunId, checkedSettings, inFolder } from './suite-words.ts';
+import { ledgerOf } from './ledger.ts';
+import { targetFor } from './suite-targets.ts';
 
 /** A suite to run, its target and its limits. */
 export interface RunSuiteOptions extends Partial<SuiteSettings>, AgentAsked {

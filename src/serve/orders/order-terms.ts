@@ -10,7 +10,7 @@ export interface OrdersOptions {
   readonly limits: OrderLimits;
 }
 
-export interface OrderLimits {
+interface OrderLimits {
   /** How many orders of each lane run at once. */
   readonly atOnce: Readonly<Record<'suites' | 'intents', number>>;
   readonly waitingMax: number;

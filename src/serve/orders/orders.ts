@@ -6,6 +6,7 @@ import { Fault } from '../../base/fault.ts';
 import { takeOrdersLock } from '../../verbs/orders-lock.ts';
 import { BusyFault } from '../operation/busy-fault.ts';
 import { createOrder, noteOrder, type OrderedLine, orderNames, readOrder } from './order-folder.ts';
+import type { OrderEnd, OrderRunning } from './order-kind.ts';
 import type { NewOrder, OrdersOptions, OrderView } from './order-terms.ts';
 import { Order } from './order.ts';
 
@@ -194,19 +195,21 @@ export class Orders {
     }
     log.note('order_begun', { run_id: order.id, kind: order.ordered.kind });
     const running = { cancel: order.cancel.signal, leave: this.#leave.signal, note: order.note.bind(order) };
-    order.over = this.#kindOf(order)
-      .run(order, running)
-      .catch((error: unknown) => {
-        const fault =
-          error instanceof Fault ? error : new Fault('bug', 'The server hit an internal error.', { cause: error });
-        log.fault('order', order.id, fault);
-        return { how: 'failed' as const, message: fault.message };
-      })
-      .then(end => {
-        // The next server resumes what this one interrupted.
-        if (end && !(order.isInterrupted && end.how === 'cancelled')) this.#end(order, end);
-        this.#pump();
-      });
+    order.over = this.#untilOver(order, running);
+  }
+
+  async #untilOver(order: Order, running: OrderRunning): Promise<void> {
+    let end: OrderEnd;
+    try {
+      end = await this.#kindOf(order).run(order, running);
+    } catch (cause) {
+      const fault = cause instanceof Fault ? cause : new Fault('bug', 'The server hit an internal error.', { cause });
+      this.#options.log.fault('order', order.id, fault);
+      end = { how: 'failed', message: fault.message };
+    }
+    // The next server resumes what this one interrupted.
+    if (end && !(order.isInterrupted && end.how === 'cancelled')) this.#end(order, end);
+    this.#pump();
   }
 
   #end(order: Order, end: Parameters<Order['end']>[0]): void {

@@ -242,7 +242,7 @@ describe('a new server', () => {
 
   /** Stores what a server had written when it was killed. */
   const instants: [string, (world: KilledWorld) => void | Promise<void>, 'runs' | 'is forgotten'][] = [
-    ['before its files', ({ folder }) => void mkdirSync(folder), 'is forgotten'],
+    ['before its files', ({ folder }) => mkdirSync(folder), 'is forgotten'],
     [
       'before the line `ordered`',
       ({ folder }) => {
@@ -354,8 +354,9 @@ function killedWorld(url: string): KilledWorld {
   return { cwd, folder: path.join(home, 'server/orders/r1'), run: path.join(home, 'runs/new/r1'), order };
 }
 
-function store({ folder, order: { files, id: _, ...order } }: KilledWorld): void {
-  createOrder(folder, files, { is: 'ordered', at: '2026-01-06T12:00:00.000Z', ...order });
+function store({ folder, order: { files, ...order } }: KilledWorld): void {
+  const { kind, by, key, digest, input } = order;
+  createOrder(folder, files, { is: 'ordered', at: '2026-01-06T12:00:00.000Z', kind, by, key, digest, input });
 }
 
 async function laidOut(world: KilledWorld): Promise<void> {
