@@ -13,6 +13,7 @@ import { readSuiteFolder } from '../evidence/suite/suite-folder.ts';
 import type { RunCheck } from '../judge/suite/check.ts';
 import type { CaseName } from '../judge/compare-input.ts';
 import { evaluateSuite, isSealedSo, type Judging, writeEvaluation } from '../judge/suite/evaluate.ts';
+import type { HeldAnswers } from '../judge/suite/held-answers.ts';
 import { type Earlier, earlierFrom } from '../judge/suite/run-limits.ts';
 import { caseName } from '../judge/compare/side.ts';
 import { withThread } from './judge-thread.ts';
@@ -170,16 +171,20 @@ async function refuseChanged(folder: string): Promise<void> {
   if (trouble !== undefined) throw notAsSealed(folder, trouble);
 }
 
-/** Judges a run that this process just finished, and writes the evaluation and its seal to the run folder. */
+/**
+ * Judges a run that this process just finished, and writes the evaluation and its seal to the run folder. `held` are the
+ * answers of this session.
+ */
 export async function judgeOwnRun(
   folder: string,
   judge: JudgeContext,
   signer: Signer | undefined,
+  held?: HeldAnswers,
 ): Promise<Evaluation> {
   const judging = checksOf(judge, 'tell');
   const before = await earlierRepetitions(folder, judge);
   const evaluation = await withThread(judge.signal, judgeApart =>
-    evaluateSuite(folder, { ...judging, judgeApart, earlier: () => before }),
+    evaluateSuite(folder, { ...judging, judgeApart, earlier: () => before, ...(held && { held }) }),
   );
   writeEvaluation(folder, evaluation, signer);
   return evaluation;

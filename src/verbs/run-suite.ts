@@ -10,6 +10,7 @@ import type { Signer } from '../contracts/seal/index.ts';
 import { RUN_ID, type RunFolder } from '../evidence/run-folder/runs.ts';
 import { suitePlanIn } from '../evidence/suite/suite-resume.ts';
 import { takeOwnLock } from '../execute/host/locks.ts';
+import { HeldAnswers } from '../judge/suite/held-answers.ts';
 import type { Requested } from '../policy/effective-limits.ts';
 import type { AgentOrder } from '../run/agent/order.ts';
 import type { AgentAsked } from '../run/suite/agent-asked.ts';
@@ -151,13 +152,14 @@ export async function runAll(places: readonly RunFolder[], going: StartedSuiteRu
     const plan = suitePlanIn(place.folder);
     if (!plan) throw new Fault('not_a_suite', 'The folder contains no suite run that has started.');
     going.onFolder?.(place);
+    const held = new HeldAnswers();
     const answer = await alone(place, async () =>
       run(place, await targetFor(plan, going, place.folder), {
         signal,
         signer: going.signer,
         ledger,
         ...(going.onProgress && { onProgress: going.onProgress }),
-        ...(going.onVerdict && { onArtifact: await earlyVerdicts(going.onVerdict) }),
+        onArtifact: await holding(held, going.onVerdict),
         ...(going.backoffMs !== undefined && { backoffMs: going.backoffMs }),
         ...(going.breakerPausesMs && { breakerPausesMs: going.breakerPausesMs }),
       }),
@@ -165,7 +167,9 @@ export async function runAll(places: readonly RunFolder[], going: StartedSuiteRu
     const judge = { home: going.home, signal };
     // A suite from elsewhere may contain check scripts. They run only when the user requests a report or a comparison.
     const isJudged = !answer.isOpen && plan.request.begun_elsewhere === undefined;
-    const evaluation = !isJudged ? undefined : await judgeOwnRun(place.folder, judge, going.signer).catch(ifStopped);
+    const evaluation = !isJudged
+      ? undefined
+      : await judgeOwnRun(place.folder, judge, going.signer, held).catch(ifStopped);
     const notPassed = (evaluation?.cases ?? []).filter(({ verdict }) => verdict !== 'pass').slice(0, NAMED_MAX);
     if (evaluation) evaluations.push(evaluation);
     runs.push({
@@ -190,12 +194,17 @@ export async function runAll(places: readonly RunFolder[], going: StartedSuiteRu
   };
 }
 
-/** Judges answers as they arrive. Its code is loaded only if a reader watches. */
-async function earlyVerdicts(
-  told: NonNullable<RunSuiteOptions['onVerdict']>,
+/** Holds answers until they are judged. Early verdicts are loaded only if a reader watches. */
+async function holding(
+  held: HeldAnswers,
+  told: RunSuiteOptions['onVerdict'],
 ): Promise<NonNullable<SuiteContext['onArtifact']>> {
+  if (!told) return (asked, _, text) => held.take(asked, text);
   const { earlyVerdict } = await import('../judge/suite/early-verdict.ts');
-  return (asked, artifact) => told(earlyVerdict(asked, artifact));
+  return (asked, artifact, text) => {
+    held.take(asked, text);
+    told(earlyVerdict(asked, artifact));
+  };
 }
 
 /** A suite that is stopped during judging keeps its answers. The user can judge them later. */

@@ -1,7 +1,8 @@
 import type { ComponentType } from 'preact';
 import type { EmbeddedPage } from '../../src/reports/pages/page-kinds.ts';
 import { instant } from '../shared/format.ts';
-import { Icon, VERDICT_ICONS } from '../shared/marks.tsx';
+import { Icon } from '../shared/marks.tsx';
+import { Says } from '../shared/says.tsx';
 import { ThemeButton } from '../shared/theme.tsx';
 import { Text } from '../shared/visible.tsx';
 import { KINDS, type KindProps } from './kinds.tsx';
@@ -37,17 +38,7 @@ export function Frame({ page }: { readonly page: EmbeddedPage }) {
           </span>
           <ThemeButton />
         </div>
-        <div class="says">
-          <div class="sentence">
-            <p class="word">
-              <Icon path={VERDICT_ICONS[top.tone]} />
-              {top.word}
-            </p>
-            <h1>
-              <Text value={top.sentence} />
-            </h1>
-          </div>
-        </div>
+        <Says top={top} />
       </header>
       <main id="main" tabIndex={-1}>
         <Body data={data} page={page} />

@@ -11,12 +11,13 @@ import { count, plural } from '../shared/format.ts';
 import { Header } from './header.tsx';
 import { KeysDialog, useKeys } from './keys.tsx';
 import { Overview } from './overview.tsx';
-import { head, rows } from './page.ts';
 import { useOpenOnPaper } from '../shared/print.ts';
+import { useSource } from '../shared/source.ts';
 import { Searched } from './searched.tsx';
 import { type Cases, useCases } from './use-cases.ts';
 
 export function App() {
+  const { head, rows } = useSource();
   const address = useAddress();
   const cases = useCases(address);
   const { index, chosen, position, open } = cases;
@@ -105,6 +106,7 @@ interface SideProps {
 
 /** The filters and the list of cases. */
 function Side({ address, cases: { chosen, active, listRef }, searchRef }: SideProps) {
+  const { head, rows } = useSource();
   const isFiltered = FILTERS.some(key => address[key] !== '');
   return (
     <nav class="side scroller" aria-label="Cases" tabIndex={-1}>

@@ -10,9 +10,9 @@ import { Events } from './events.tsx';
 import { count } from '../shared/format.ts';
 import { Icon, Pill, Trials } from '../shared/marks.tsx';
 import { Output } from './output.tsx';
-import { caseAt, isRead, trialAt, whenRead } from './page.ts';
 import { PlaceLink, useJump } from './places.tsx';
 import { Section } from '../shared/section.tsx';
+import { useSource } from '../shared/source.ts';
 import { choiceIn, chosenCase } from './trial-choice.ts';
 import { LackingTrials, TrialPicker } from './trial-picker.tsx';
 import { TrialTable } from './trial-table.tsx';
@@ -77,10 +77,10 @@ export function CaseDetail({ head, row, index, address, position, of, onMove }: 
 
 /** The page may still be loading the case. */
 function useCase(index: number): PageCase | null | undefined {
-  const read = (): PageCase | null | undefined => caseAt(index) ?? (isRead() ? null : undefined);
-  const [data, setData] = useState(read);
+  const source = useSource();
+  const [data, setData] = useState(() => source.caseAt(index));
   useEffect(() => {
-    if (data === undefined) whenRead(() => setData(read()));
+    if (data === undefined) source.whenCase(index, () => setData(source.caseAt(index)));
   }, []);
   return data;
 }
@@ -204,6 +204,7 @@ function Full({ id, index, data, address, isRun }: FullProps) {
 
 /** The case with the documents of the trials in the address. Their elements follow those of all cases. */
 function useChosen(index: number, data: PageCase, trial: string) {
+  const { isRead, trialAt, whenRead } = useSource();
   const [isWhole, setIsWhole] = useState(isRead);
   useEffect(() => whenRead(() => setIsWhole(true)), []);
   return useMemo(() => {

@@ -1,15 +1,16 @@
-import type { PageCase } from '../../src/reports/page-data.ts';
+import type { PageCase, PageHead } from '../../src/reports/page-data.ts';
 import { type CaseValues, type Filled, filledCommand, pasted } from './command-text.ts';
 import { Copyable } from '../shared/copy.tsx';
-import { head } from './page.ts';
 import { Section } from '../shared/section.tsx';
+import { useSource } from '../shared/source.ts';
 import { Text } from '../shared/visible.tsx';
 
 /** The commands that run, resend or show this case. */
 export function Commands({ id, data }: { readonly id: string; readonly data?: PageCase | undefined }) {
+  const { head } = useSource();
   if (!head.commands) return null;
   const { list, notes, away } = head.commands;
-  const runs = runsOf(data, away);
+  const runs = runsOf(head, data, away);
   const isWhole = data !== undefined && !data.cuts.includes('The input is truncated.');
   const values: CaseValues = { id, input: isWhole ? data.input : null, runs };
   const rows = list.flatMap(command => {
@@ -45,7 +46,7 @@ export function Commands({ id, data }: { readonly id: string; readonly data?: Pa
 }
 
 /** Without the case's data, the first runs of the sides. */
-function runsOf(data: PageCase | undefined, away: readonly string[]): CaseValues['runs'] {
+function runsOf(head: PageHead, data: PageCase | undefined, away: readonly string[]): CaseValues['runs'] {
   const { sides } = head.comparison ?? {};
   const of = (side: 'baseline' | 'new'): string | undefined => {
     const run =

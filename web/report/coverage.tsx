@@ -1,10 +1,11 @@
 import { useEffect, useState } from 'preact/hooks';
 import type { Coverage } from '../../src/reports/page-data.ts';
 import { count, plural } from '../shared/format.ts';
-import { coverage, head, isRead, whenRead } from './page.ts';
+import { useSource } from '../shared/source.ts';
 
 /** How much of the data this page holds. A page without a coverage record was truncated. */
 export function CoverageNote() {
+  const { coverage, head, isRead, whenRead } = useSource();
   const [held, setHeld] = useState(() => (isRead() ? coverage() : undefined));
   const [isWhole, setIsWhole] = useState(isRead);
   useEffect(() => {
@@ -13,6 +14,7 @@ export function CoverageNote() {
       setIsWhole(true);
     });
   }, []);
+  if (held === null) return null;
   return (
     <footer class="coverage">
       <p>

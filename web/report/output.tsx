@@ -4,11 +4,11 @@ import type { PageCase } from '../../src/reports/page-data.ts';
 import { AgentHtml } from '../shared/agent-html.tsx';
 import { looksLikeHtml } from '../shared/looks-like-html.ts';
 import { sideName } from '../shared/format.ts';
-import { head } from './page.ts';
 import { Flag } from '../shared/marks.tsx';
 import { TextDiff } from '../shared/diff-view.tsx';
 import { JsonView, ValueDiff } from '../shared/values.tsx';
 import { Section, SideTitles } from '../shared/section.tsx';
+import { useSource } from '../shared/source.ts';
 import { Text } from '../shared/visible.tsx';
 
 type Content = string | Record<string, unknown> | undefined;
@@ -69,6 +69,7 @@ function FirstHere() {
 const contentOf = (artifact: CaseArtifact | null): Content => artifact?.final_output?.content;
 
 function Rendered({ content, side }: { readonly content: Content; readonly side: 'baseline' | 'new' }) {
+  const { head } = useSource();
   return typeof content === 'string' && looksLikeHtml(content) ? (
     <AgentHtml html={content} title={`The agent’s HTML (${sideName(side)})`} styleMark={head.style_mark} />
   ) : (

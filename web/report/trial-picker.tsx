@@ -4,7 +4,7 @@ import { type Address, go, hashOf } from './address.ts';
 import { Command } from './commands.tsx';
 import { count, milliseconds, sideName } from '../shared/format.ts';
 import { KINDS, Mark } from '../shared/marks.tsx';
-import { head } from './page.ts';
+import { useSource } from '../shared/source.ts';
 import { type Choice, choiceText, firstChoice, SIDES } from './trial-choice.ts';
 
 interface Props {
@@ -70,6 +70,7 @@ export function LackingTrials({
   data,
   choice,
 }: Omit<Props, 'address'> & { readonly lacking: readonly ReportSide[] }) {
+  const { head } = useSource();
   return (
     <>
       {lacking.map(side => {

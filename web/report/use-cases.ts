@@ -2,7 +2,7 @@ import type { RefObject } from 'preact';
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { type Address, FILTERS, go, hashOf } from './address.ts';
 import { ROW_PX } from './case-list.tsx';
-import { head, rowIndex, rows, whenRead, wordIndex } from './page.ts';
+import { useSource } from '../shared/source.ts';
 import { Search } from './search.ts';
 import { selected } from './selection.ts';
 
@@ -24,12 +24,13 @@ export interface Cases {
 
 /** The cases that pass the filters, the open one, and the focused one. */
 export function useCases(address: Address): Cases {
+  const { head, rows } = useSource();
   const search = useSearch(address.q !== '');
   const chosen = useMemo(
     () => selected(rows, head, address, search),
     [...FILTERS.map(key => address[key]), address.sort, search],
   );
-  const index = useMemo(() => (address.case ? rowIndex(address.case) : -1), [address.case]);
+  const index = useMemo(() => (address.case ? rows.findIndex(([id]) => id === address.case) : -1), [address.case]);
   const position = useMemo(() => chosen.indexOf(index), [chosen, index]);
   const [active, setActive] = useState(0);
   const listRef = useRef<HTMLUListElement>(null);
@@ -53,6 +54,7 @@ export function useCases(address: Address): Cases {
 
 /** The search index, read at the first search. The end of a large page may arrive later. */
 function useSearch(isAsked: boolean): Search | undefined {
+  const { whenRead, wordIndex } = useSource();
   const [search, setSearch] = useState<Search>();
   useEffect(() => {
     if (!isAsked || search) return;

@@ -64,6 +64,8 @@ export const CODING_ASKS = [
 
 /** Checks well-formed keys. `at` is the path of the object that has them, or empty. */
 export function* codingFindings(keys: CodingKeys, at: string): Generator<Finding> {
+  // Most cases have none of these keys.
+  if (CODING_KEYS.every(key => keys[key] === undefined)) return;
   const { dir, repository, checks = [], mounts = [] } = keys;
   const inside = (key: string): string => placeOf(at, key);
   if (dir !== undefined && repository !== undefined) yield must(inside('repository'), 'must not be combined with dir');

@@ -53,7 +53,10 @@ function* agentFindings(expected: Expected, at: string): Generator<Finding> {
       `${at}.termination`,
       'is killed_policy, which implies a violation: allow it with allow_violations or no_violations: false',
     );
-  for (const key of ['changed_only', 'not_changed'] as const) yield* patternFindings(expected[key], `${at}.${key}`);
+  for (const key of ['changed_only', 'not_changed'] as const) {
+    const asked = expected[key];
+    if (asked !== undefined) yield* patternFindings(asked, `${at}.${key}`);
+  }
   const { check, tests } = expected;
   // An empty list would turn off the rule that every check must pass.
   if (Array.isArray(check) && (check.length === 0 || check.length > CHECKS_MAX))
@@ -62,8 +65,7 @@ function* agentFindings(expected: Expected, at: string): Generator<Finding> {
     yield must(`${at}.tests`, 'must have passed_min or failed_max');
 }
 
-function* patternFindings(asked: string | readonly string[] | undefined, at: string): Generator<Finding> {
-  if (asked === undefined) return;
+function* patternFindings(asked: string | readonly string[], at: string): Generator<Finding> {
   const patterns = typeof asked === 'string' ? [asked] : asked;
   if (patterns.length > PATTERNS_MAX) yield must(at, `must have at most ${PATTERNS_MAX} paths`);
   for (const [index, pattern] of patterns.slice(0, PATTERNS_MAX).entries()) {

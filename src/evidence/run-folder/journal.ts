@@ -189,9 +189,12 @@ const SYNC_AFTER_MS = 50;
 const SYNC_AFTER_MS_MAX = 1_000;
 
 /** A disk that is almost full accepts part of a line before it fails. */
-function writeWhole(fd: number, line: string): void {
-  const bytes = Buffer.from(line);
-  for (let from = 0; from < bytes.length; ) from += writeSync(fd, bytes, from);
+function writeWhole(fd: number, lines: string): void {
+  const length = Buffer.byteLength(lines);
+  let from = writeSync(fd, lines);
+  // The bytes are needed only for the rest, because creating them takes as long as writing them.
+  const bytes = from < length ? Buffer.from(lines) : undefined;
+  while (bytes && from < length) from += writeSync(fd, bytes, from);
 }
 
 /** Lines that are not JSON objects are left out. */

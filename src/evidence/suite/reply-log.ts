@@ -31,11 +31,11 @@ export class ReplyLog {
 
   flush(): void {
     if (this.#held === '') return;
-    const bytes = Buffer.from(this.#held);
+    const lines = this.#held;
     this.#held = '';
     this.#fd ??= openSync(this.#file, 'a', OWN_FILE);
     // A disk that is almost full may accept only part of a write.
-    if (writeSync(this.#fd, bytes) !== bytes.length) throw new Fault('disk_full', 'The disk is full.');
+    if (writeSync(this.#fd, lines) !== Buffer.byteLength(lines)) throw new Fault('disk_full', 'The disk is full.');
   }
 
   /** The log as an asset, if there is one. */

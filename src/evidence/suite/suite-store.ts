@@ -86,8 +86,8 @@ export class SuiteStore {
     this.#journal.append({ is: 'failed', id, attempt, assets: notes });
   }
 
-  /** Records a finished case. `reply` is a line for the log of replies. */
-  keep(artifact: CaseArtifact, assets: readonly Asset[], reply?: string): void {
+  /** Records a finished case, and returns the text of its file. `reply` is a line for the log of replies. */
+  keep(artifact: CaseArtifact, assets: readonly Asset[], reply?: string): string {
     if (this.#failure) throw this.#failure;
     if (reply !== undefined) this.#replies.hold(reply);
     const text = canonicalize(artifact);
@@ -101,6 +101,7 @@ export class SuiteStore {
     this.#unwritten.push({ id, text, sha256 });
     if (this.#unwritten.length >= UNWRITTEN_MAX || text.length > LARGE_UNITS) this.#writeFiles();
     else this.#writing ??= setTimeout(() => this.#tryToWriteFiles(), UNWRITTEN_MS);
+    return text;
   }
 
   /** Writes files in batches, which takes a third of the time, because the CPU caches stay warm. */

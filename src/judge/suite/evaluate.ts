@@ -30,6 +30,7 @@ import {
 import type { JudgeApart } from './apart.ts';
 import type { RunCheck } from './check.ts';
 import { Effort, STEPS_HERE_MAX } from './effort.ts';
+import type { HeldAnswers } from './held-answers.ts';
 import { judgeCase } from './judge-case.ts';
 import { Provenance } from './provenance.ts';
 import { type Earlier, judgeLimits } from './run-limits.ts';
@@ -44,6 +45,8 @@ export interface Judging {
   readonly clock?: Clock;
   /** Reads artifacts. The default reads them from the folder without checking them against the seal. */
   readonly read?: FileReader;
+  /** Answers of a run of this process. The others are read from the folder. */
+  readonly held?: HeldAnswers;
   /** Called with every case that was sent, judged or not. */
   readonly onCase?: (sent: SuiteCase) => void;
   readonly signal?: AbortSignal;
@@ -97,7 +100,7 @@ export function isSealedSo(evaluation: Evaluation, { statement: { predicate, sub
 
 async function judgeAll(
   suite: SuiteFolder,
-  { runCheck, judgeApart, read, onCase, signal }: Omit<Judging, 'clock' | 'earlier'>,
+  { runCheck, judgeApart, read, held, onCase, signal }: Omit<Judging, 'clock' | 'earlier'>,
   said: Provenance,
 ): Promise<JudgedCase[]> {
   const { folder, run } = suite;
@@ -107,12 +110,12 @@ async function judgeAll(
   let bytes = 0;
   let steps = 0;
   try {
-    for (const asked of suiteCases(folder)) {
+    for (const asked of held?.cases(run.selected_case_ids) ?? suiteCases(folder)) {
       onCase?.(asked);
       // If a case occurs twice, judge it only once.
       if (!selected.delete(asked.id)) continue;
       const effort = new Effort({ here: STEPS_HERE_MAX });
-      const artifact = artifactOf(suite, asked.id, read);
+      const artifact = held?.has(asked.id) ? held.artifact(asked.id) : artifactOf(suite, asked.id, read);
       if (artifact) said.take(artifact);
       const one = judgeCase(asked, artifact, { folder, runCheck, effort, judgeApart });
       judged.push(one);

@@ -44,8 +44,8 @@ export interface SuiteAnswer {
 export interface SuiteContext extends Sealing {
   readonly signal: AbortSignal;
   readonly onProgress?: (progress: Progress) => void;
-  /** Called with every artifact of this session, before its progress. */
-  readonly onArtifact?: (asked: SuiteCase, artifact: CaseArtifact) => void;
+  /** Called with every artifact of this session and its stored text, before its progress. */
+  readonly onArtifact?: (asked: SuiteCase, artifact: CaseArtifact, text: string) => void;
   readonly backoffMs?: number;
   readonly breakerPausesMs?: readonly number[];
 }
@@ -170,9 +170,9 @@ async function askAll({ cases, plan, target, around, store, done, begun, trouble
       const asked = cases.at(index);
       const kept = await runCase(asked, { ...named, id }, begun.get(id) ?? [], { ...ofCase, onArrived });
       if (!kept) return false;
-      store.keep(kept.artifact, kept.assets, kept.reply);
+      const text = store.keep(kept.artifact, kept.assets, kept.reply);
       troubles.add(kept.artifact);
-      around.onArtifact?.(asked, kept.artifact);
+      around.onArtifact?.(asked, kept.artifact, text);
       const { ok, failed } = store.stats;
       around.onProgress?.({ done: ok + failed, failed, total: cases.ids.length });
       return true;
