@@ -26,6 +26,7 @@ const WRITTEN = {
   profile: 'profile',
   prices: 'model-prices',
   intent: 'intent',
+  script: 'published-script',
 } as const;
 
 type Schema = Readonly<Record<string, unknown>>;

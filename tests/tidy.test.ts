@@ -18,8 +18,21 @@ const LAW: Record<string, readonly string[]> = {
   verify: ['base', 'contracts', 'targets', 'evidence'],
   judge: ['base', 'contracts', 'evidence', 'run'],
   reports: ['base', 'contracts', 'evidence'],
-  verbs: ['base', 'contracts', 'policy', 'targets', 'execute', 'evidence', 'run', 'verify', 'judge', 'reports'],
-  serve: ['base', 'contracts', 'evidence', 'verbs'],
+  publish: ['base', 'contracts', 'evidence'],
+  verbs: [
+    'base',
+    'contracts',
+    'policy',
+    'targets',
+    'execute',
+    'evidence',
+    'run',
+    'verify',
+    'judge',
+    'reports',
+    'publish',
+  ],
+  serve: ['base', 'contracts', 'evidence', 'publish', 'verbs'],
   cli: ['base', 'contracts', 'verbs', 'serve'],
 };
 

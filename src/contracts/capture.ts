@@ -48,3 +48,6 @@ export interface Capture {
   /** Undefined if Proctor did not check. */
   readonly leftRunning?: LeftRunning;
 }
+
+/** How many bytes of a stream, after its kept head, viewers of a running program can see. */
+export const LIVE_BYTES_MAX = 8 * 1024 * 1024;

@@ -76,6 +76,10 @@ export const catalogue: Readonly<Record<string, CatalogueEntry>> = {
   'assets-manifest': ours('assets-manifest.v1', async () => (await artifacts()).assetsManifest),
   target: ours('target.v1', async () => (await import('./target/index.ts')).target),
   project: ours('project.v1', async () => (await import('./project/index.ts')).project),
+  'published-script': ours(
+    'published-script.v1',
+    async () => (await import('./published-script/index.ts')).publishedScript,
+  ),
   cases: ours('cases.v1', async () => (await suite()).cases),
   'suite-case': ours('suite-case.v1', async () => (await suite()).suiteCase),
   'suite-reply': ours('suite-reply.v1', async () => (await suite()).suiteReply),

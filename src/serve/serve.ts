@@ -48,11 +48,13 @@ export async function serve({
   access.listensOn(listening.port);
   log.note('listening', { host, port: listening.port });
   orders.start();
+  server.scripts.resume();
   return {
     address: access.address,
     stop: async () => {
       server.drain();
-      await Promise.all([listening.stop(drainMs), orders.drain(drainMs, ordering.stopsRuns === true)]);
+      const stopsRuns = ordering.stopsRuns === true;
+      await Promise.all([listening.stop(drainMs), orders.drain(drainMs, stopsRuns), server.scripts.stop(drainMs)]);
       await access.close();
       log.note('stopped');
     },

@@ -184,5 +184,6 @@ export function lifeOf({ id, folder }: RunFolder): Life {
 /** Whether a run's process is alive. */
 export function isOwnerAlive({ plan }: { readonly plan: Pick<JournaledPlan, 'owner'> | undefined }): boolean {
   if (!plan) return false;
-  return plan.owner.bootId === bootId() && startTicksOf(plan.owner.pid) === plan.owner.startTicks;
+  const { pid, startTicks } = plan.owner;
+  return plan.owner.bootId === bootId() && startTicksOf(pid) === startTicks && isProcessAlive(pid);
 }

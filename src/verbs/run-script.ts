@@ -2,6 +2,7 @@ import { defined } from '../base/defined.ts';
 import { Fault } from '../base/fault.ts';
 import type { Ending } from '../contracts/ending.ts';
 import type { Profile } from '../contracts/profile/shape.ts';
+import type { PublishedVersion } from '../contracts/published-script/index.ts';
 import { SCRIPT_LIMITS } from '../contracts/script-limits.ts';
 import { homeFrom } from '../evidence/run-folder/runs.ts';
 import type { Requested } from '../policy/effective-limits.ts';
@@ -39,6 +40,10 @@ export interface RunScriptOptions extends Omit<Requested, 'profile' | 'bindsAll'
   readonly caps?: Partial<Caps>;
   /** Key that signs the seal; the key in `.proctor` by default. */
   readonly signingKey?: string;
+  /** The id of the run, `script_`, a time and 12 hexadecimal digits. It must not be in use. A new one by default. */
+  readonly runId?: string;
+  /** The version of a published script that the run belongs to. The request records it. */
+  readonly published?: PublishedVersion;
   readonly signal?: AbortSignal;
   readonly onOutput?: RunContext['onOutput'];
   readonly onWait?: RunContext['onWait'];
@@ -81,7 +86,19 @@ export interface ScriptRunResult {
 export async function runScript(options: RunScriptOptions): Promise<ScriptRunResult> {
   checkOptions(options);
   const { script, inputs, args, env, secrets, profile, copyOutputTo, cwd = process.cwd(), ...rest } = options;
-  const { signal, onOutput, onWait, onFolder, onWarning, caps, signingKey, keepCredentials, ...bounds } = rest;
+  const {
+    signal,
+    onOutput,
+    onWait,
+    onFolder,
+    onWarning,
+    caps,
+    signingKey,
+    keepCredentials,
+    runId,
+    published,
+    ...bounds
+  } = rest;
   if (copyOutputTo !== undefined) checkTarget(copyOutputTo);
   const loaded = profile === undefined ? undefined : profileOf(profile);
   const home = homeFrom(cwd);
@@ -93,6 +110,8 @@ export async function runScript(options: RunScriptOptions): Promise<ScriptRunRes
     env,
     secrets,
     keepCredentials,
+    runId,
+    published,
     bounds: defined({ ...bounds, profile: loaded }),
     caps: { ...settingsIn(home), ...caps },
   });
@@ -123,6 +142,8 @@ const OPTIONS: Record<keyof RunScriptOptions, unknown> = {
   cwd: true,
   caps: true,
   signingKey: true,
+  runId: true,
+  published: true,
   signal: true,
   onOutput: true,
   onWait: true,

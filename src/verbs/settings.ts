@@ -3,11 +3,56 @@ import { Fault } from '../base/fault.ts';
 import { readJson } from '../base/json.ts';
 import { printable } from '../base/printable.ts';
 import { readRegular } from '../base/regular.ts';
+import { durationMs, TIME } from '../base/units.ts';
 import { MIB } from '../contracts/contract.ts';
 import type { Caps } from '../policy/caps.ts';
 
-/** The settings in `.proctor/settings.json`, if it exists. Their values are checked later, like other options. */
+/** The caps in `.proctor/settings.json`, if it exists. Their values are checked later, like other options. */
 export function settingsIn(home: string): Partial<Caps> {
+  const given = writtenSettings(home);
+  return Object.fromEntries(
+    Object.entries(given).flatMap(([key, entry]) => (Object.hasOwn(CAPS, key) ? [[CAPS[key], entry]] : [])),
+  );
+}
+
+/** How the server treats what runs of published scripts leave. */
+export interface ScriptSettings {
+  /** How long output files stay; for ever if undefined. */
+  readonly keepOutputsMs: number | undefined;
+  /** How long streams and internal logs stay; for ever if undefined. */
+  readonly keepLogsMs: number | undefined;
+  /** The program that looks at each output file, and its arguments. `{file}` stands for the file. */
+  readonly scan: readonly string[] | undefined;
+  readonly scanTimeoutMs: number;
+}
+
+/** The settings for runs of published scripts. Throws for a value that has no effect as written. */
+export function scriptSettingsIn(home: string): ScriptSettings {
+  const { keep_outputs, keep_logs, scan, scan_timeout = '60s' } = writtenSettings(home);
+  return {
+    keepOutputsMs: keep_outputs === undefined ? undefined : timeOf('keep_outputs', keep_outputs),
+    keepLogsMs: keep_logs === undefined ? undefined : timeOf('keep_logs', keep_logs),
+    scan: scan === undefined ? undefined : commandOf(scan),
+    scanTimeoutMs: Math.min(timeOf('scan_timeout', scan_timeout), SCAN_TIMEOUT_MS_MAX),
+  };
+}
+
+const SCAN_TIMEOUT_MS_MAX = 600_000;
+
+function timeOf(key: string, value: unknown): number {
+  if (typeof value === 'string' && TIME.test(value)) return durationMs(value);
+  throw new Fault('bad_settings', `${key} in settings.json must be a time such as 30d.`);
+}
+
+function commandOf(value: unknown): readonly string[] {
+  const words = Array.isArray(value) ? value : [];
+  const isCommand =
+    words.length > 0 && words.length <= 100 && words.every(word => typeof word === 'string' && word !== '');
+  if (isCommand && words.some(word => word === '{file}')) return words as string[];
+  throw new Fault('bad_settings', 'scan in settings.json must be a list of words, one of them "{file}".');
+}
+
+function writtenSettings(home: string): Readonly<Record<string, unknown>> {
   const bytes = readRegular(path.join(home, 'settings.json'), MIB);
   if (!bytes) return {};
   const reading = readJson(bytes, { bytesMax: MIB });
@@ -17,21 +62,19 @@ export function settingsIn(home: string): Partial<Caps> {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     throw new Fault('bad_settings', 'settings.json must contain an object.');
   }
-  return Object.fromEntries(
-    Object.entries(value).map(([key, entry]) => {
-      const cap = Object.hasOwn(KEYS, key) ? KEYS[key] : undefined;
-      if (cap === undefined) {
-        const known = Object.keys(KEYS).join(', ');
-        throw new Fault('bad_settings', `settings.json has an unknown key: "${printable(key)}". Use ${known}.`);
-      }
-      return [cap, entry];
-    }),
-  );
+  for (const key of Object.keys(value)) {
+    if (Object.hasOwn(CAPS, key) || OTHERS.includes(key)) continue;
+    const known = [...Object.keys(CAPS), ...OTHERS].join(', ');
+    throw new Fault('bad_settings', `settings.json has an unknown key: "${printable(key)}". Use ${known}.`);
+  }
+  return value as Record<string, unknown>;
 }
 
-const KEYS: Readonly<Record<string, keyof Caps>> = {
+const CAPS: Readonly<Record<string, keyof Caps>> = {
   kept_stdout_bytes: 'stdoutBytes',
   kept_stderr_bytes: 'stderrBytes',
   kept_html_bytes: 'htmlBytes',
   kept_summary_bytes: 'summaryBytes',
 };
+
+const OTHERS: readonly string[] = ['keep_outputs', 'keep_logs', 'scan', 'scan_timeout'];

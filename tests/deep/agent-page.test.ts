@@ -8,17 +8,7 @@ import { agentPage, type AgentPageInput } from '../../src/reports/pages/agent-pa
 import { checkResult, type CheckResult } from '../../src/contracts/check-result/index.ts';
 import { htmlPage } from '../../src/reports/pages/html-page.ts';
 import { HOSTILE, linesFrom, manyCalls, pageInput } from '../reports/pages/agent-page-world.ts';
-import {
-  launch,
-  opened,
-  overflow,
-  PHONE,
-  pictured,
-  findings,
-  overlappingLabels,
-  printedFindings,
-  written,
-} from '../reports/browser.ts';
+import { launch, opened, overflow, PHONE, pictured, findings, written, pageFindings } from '../reports/browser.ts';
 import { AgentWorld, placePrograms } from '../run/agent/world.ts';
 import { until } from '../support/runs.ts';
 
@@ -288,10 +278,7 @@ describe('the page of an agent run', () => {
     ['a phone in the light', { ...PHONE, colorScheme: 'light' }],
   ] as const)('is accessible on %s, and not wider than its window', async (name, options) => {
     const { page } = await opened(browser, real(), '#line=8', options);
-    expect(await findings(page)).toEqual([]);
-    expect(await printedFindings(page)).toEqual([]);
-    expect(await overlappingLabels(page)).toEqual([]);
-    expect(await overflow(page)).toBeLessThanOrEqual(0);
+    expect(await pageFindings(page)).toEqual([]);
     await pictured(page, `agent-page-${name.replaceAll(' ', '-')}`);
     await page.context().close();
   });

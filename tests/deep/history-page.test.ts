@@ -5,17 +5,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import {
-  launch,
-  opened,
-  overflow,
-  PHONE,
-  pictured,
-  findings,
-  overlappingLabels,
-  printedFindings,
-  written,
-} from '../reports/browser.ts';
+import { launch, opened, overflow, PHONE, pictured, findings, written, pageFindings } from '../reports/browser.ts';
 import { instantText } from '../../src/base/clock.ts';
 import type { History, SuiteHistory } from '../../src/reports/pages/history-data.ts';
 import { historyPage } from '../../src/reports/pages/history-page.ts';
@@ -133,10 +123,7 @@ describe('the page of a suite', () => {
     for (const hash of ['', '#suite=basics&case=large-refund']) {
       const { page: shown } = await opened(browser, page, hash, options);
       await shown.locator('.history-part').first().waitFor();
-      expect(await findings(shown)).toEqual([]);
-      expect(await printedFindings(shown)).toEqual([]);
-      expect(await overlappingLabels(shown)).toEqual([]);
-      expect(await overflow(shown)).toBe(0);
+      expect(await pageFindings(shown)).toEqual([]);
     }
   });
 

@@ -92,6 +92,17 @@ export const overlappingLabels = (page: Page): Promise<string[]> =>
     }),
   );
 
+/** Everything wrong with how a page looks: findings of axe, on screen and printed, overlapping labels, and overflow. */
+export async function pageFindings(page: Page): Promise<string[]> {
+  const wider = await overflow(page);
+  return [
+    ...(wider > 0 ? [`${wider} pixels wider than the window`] : []),
+    ...(await findings(page)),
+    ...(await printedFindings(page)),
+    ...(await overlappingLabels(page)),
+  ];
+}
+
 /** The moderate, serious and critical findings of axe, with their locations. */
 export async function findings(page: Page): Promise<string[]> {
   // The page's policy blocks foreign scripts; only the debugger protocol can inject axe.

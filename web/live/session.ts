@@ -40,12 +40,7 @@ async function entered(): Promise<Who> {
   const secret = new URLSearchParams(location.hash.slice(1)).get('secret');
   if (secret !== null) {
     history.replaceState(null, '', location.pathname + location.search);
-    await signIn({ secret }).catch((error: unknown) => {
-      // A server without sessions takes the secret itself.
-      if (!(error instanceof Refusal) || error.status !== 404) throw error;
-      // biome-ignore lint/suspicious/noDocumentCookie: replaced by the session route
-      document.cookie = `proctor=${secret}; path=/; SameSite=Strict`;
-    });
+    await signIn({ secret });
   }
   return ask<Who>('/v1/session');
 }

@@ -3,6 +3,7 @@ import { Icon } from '../shared/marks.tsx';
 import { Text } from '../shared/visible.tsx';
 import { signIn } from './session.ts';
 import { useTitle } from './title.ts';
+import { useAnswer } from './use-answer.ts';
 
 interface Props {
   readonly why: string;
@@ -15,6 +16,7 @@ export function SignIn({ why, onDone }: Props) {
   const [token, setToken] = useState('');
   const [error, setError] = useState('');
   const [isBusy, setIsBusy] = useState(false);
+  const { value: ways } = useAnswer<{ readonly provider: boolean }>('/v1/session/ways');
   const submit = async (event: Event): Promise<void> => {
     event.preventDefault();
     setIsBusy(true);
@@ -51,6 +53,13 @@ export function SignIn({ why, onDone }: Props) {
           Sign in
         </button>
       </form>
+      {ways?.provider === true && (
+        <p class="live-below">
+          <a class="live-button" href={providerHref()} target="_self">
+            Sign in with your organisation
+          </a>
+        </p>
+      )}
       <p id="sign-in-error" class="live-error" role="alert">
         {(error || why) && (
           <>
@@ -62,3 +71,6 @@ export function SignIn({ why, onDone }: Props) {
     </section>
   );
 }
+
+/** The server sends the browser back to this view. */
+const providerHref = (): string => `/login/provider?to=${encodeURIComponent(location.pathname + location.search)}`;

@@ -2,6 +2,7 @@ import type { ComponentType } from 'preact';
 import type { Place } from './router.ts';
 import { RunView } from './runs/run-view.tsx';
 import { RunsView } from './runs/runs-view.tsx';
+import { SettingsView } from './settings/settings-view.tsx';
 
 export interface ViewProps {
   readonly place: Place;
@@ -19,10 +20,14 @@ interface View {
 const VIEWS: readonly View[] = [
   { pattern: /^\/(?:runs)?$/, show: RunsView, role: 'viewer' },
   { pattern: /^\/runs\/([^/]+)$/, show: RunView, role: 'viewer' },
+  { pattern: /^\/settings$/, show: SettingsView, role: 'admin' },
 ];
 
 /** The menu. A view without its route is not here. */
-export const MENU = [{ label: 'Runs', href: '/runs', key: 'r', role: 'viewer' }] as const;
+export const MENU = [
+  { label: 'Runs', href: '/runs', key: 'r', role: 'viewer' },
+  { label: 'Settings', href: '/settings', key: 't', role: 'admin' },
+] as const;
 
 /** The view at a path; undefined if there is none. */
 export function viewAt(path: string): { readonly view: View; readonly parts: readonly string[] } | undefined {

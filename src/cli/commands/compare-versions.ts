@@ -1,17 +1,13 @@
-import path from 'node:path';
 import { Fault } from '../../base/fault.ts';
-import { printable, printableJson } from '../../base/printable.ts';
+import { printable } from '../../base/printable.ts';
 import { compareVersions, type VersionWord } from '../../verbs/compare-versions.ts';
 import { closeLauncher } from '../../verbs/launcher.ts';
-import { type MatrixFormat, matrixMarkdown, matrixText } from '../../verbs/matrix-text.ts';
+import type { MatrixFormat } from '../../verbs/matrix-text.ts';
 import { interruptions } from '../options/interruptions.ts';
 import { limitsFromFlags } from '../options/limit-flags.ts';
 import { namedKey } from '../options/variables.ts';
 import { gateOption } from '../text/gate-word.ts';
-import { judgementJson, judgementLine } from '../text/judgement-text.ts';
-import { stderr, stdout } from '../text/out.ts';
-import { paintFor } from '../text/paint.ts';
-import { addToStepSummary } from '../text/step-summary.ts';
+import { printMatrix } from '../text/matrix-output.ts';
 import type { CompareFlags } from './compare.ts';
 
 /** `compare` with three or more runs. */
@@ -20,7 +16,7 @@ export async function compareVersionsCommand(runs: readonly string[], flags: Com
   const interrupt = interruptions();
   try {
     const limits = limitsFromFlags(flags);
-    const { matrix, files, judgements } = await compareVersions({
+    const compared = await compareVersions({
       ...namedKey(),
       versions: namedRuns(runs, flags.name ?? []),
       // The library refuses the formats that only two runs have.
@@ -35,20 +31,8 @@ export async function compareVersionsCommand(runs: readonly string[], flags: Com
       ...(flags.key !== undefined && { key: flags.key }),
       signal: interrupt.signal,
     });
-    const written = Object.entries(files).map(
-      ([format, file]) => [format, path.relative(process.cwd(), file)] as const,
-    );
-    if (flags.json) {
-      const { cases: _, ...summary } = matrix;
-      const made = { reports: Object.fromEntries(written), judgements: judgements.map(judgementJson) };
-      stdout.write(`${printableJson({ ...made, ...summary })}\n`);
-    } else {
-      stdout.write(judgementLine(judgements, paintFor(1)));
-      for (const [, file] of written) stderr.write(`  report  ${printable(file)}\n`);
-      stdout.write(matrixText(matrix, paintFor(1)));
-    }
-    addToStepSummary(() => matrixMarkdown(matrix));
-    return interrupt.exit() ?? matrix.exit_code;
+    printMatrix(compared, flags.json === true);
+    return interrupt.exit() ?? compared.matrix.exit_code;
   } finally {
     await closeLauncher();
     interrupt.end();

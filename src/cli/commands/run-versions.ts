@@ -1,14 +1,11 @@
-import path from 'node:path';
 import { printable, printableJson } from '../../base/printable.ts';
-import { matrixMarkdown, matrixText } from '../../verbs/matrix-text.ts';
 import { runVersions, type RunVersionsOptions, type VersionsResult } from '../../verbs/run-versions.ts';
 import type { interruptions } from '../options/interruptions.ts';
-import { judgementJson, judgementLine } from '../text/judgement-text.ts';
+import { printMatrix } from '../text/matrix-output.ts';
 import { stderr, stdout } from '../text/out.ts';
 import { type Paint, paintFor } from '../text/paint.ts';
 import { suiteRunJson, suiteRunText } from '../text/run-suite-text.ts';
 import { wordFor } from '../text/show-suite.ts';
-import { addToStepSummary } from '../text/step-summary.ts';
 
 /** `run suite` with several agents or models. */
 export async function runVersionsCommand(
@@ -35,20 +32,8 @@ export async function runVersionsCommand(
     else stderr.write(interruptedText(result, paint));
     return interrupt.exit() ?? 1;
   }
-  const { matrix, files, judgements } = result.compared;
-  const written = Object.entries(files).map(([format, file]) => [format, path.relative(process.cwd(), file)] as const);
-  if (json) {
-    const { cases: _, ...summary } = matrix;
-    const suites = suitesJson(result, interrupt.name());
-    const made = { reports: Object.fromEntries(written), judgements: judgements.map(judgementJson), suites };
-    stdout.write(`${printableJson({ ...made, ...summary })}\n`);
-  } else {
-    stdout.write(judgementLine(judgements, paintFor(1)));
-    for (const [, file] of written) stderr.write(`  report  ${printable(file)}\n`);
-    stdout.write(matrixText(matrix, paintFor(1)));
-  }
-  addToStepSummary(() => matrixMarkdown(matrix));
-  return interrupt.exit() ?? matrix.exit_code;
+  printMatrix(result.compared, json, { suites: suitesJson(result, interrupt.name()) });
+  return interrupt.exit() ?? result.compared.matrix.exit_code;
 }
 
 /** The command that resumes the open run; undefined if the interrupt came between two versions. */

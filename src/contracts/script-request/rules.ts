@@ -27,8 +27,9 @@ const SQ3 = rule({
     'script has name, sha256 and bytes; interpreter has name, a bare name such as python3',
     "the script's name is a bare name: no path, no control or invisible characters, at most 255 bytes",
     'sha256 is sha256: followed by 64 lower-case hexadecimal digits; bytes is a non-negative integer',
+    'published, if present, names a published script: name, version (a semantic version) and digest (as sha256)',
   ],
-  fields: ['script', 'interpreter'],
+  fields: ['script', 'interpreter', 'published'],
   *check({ script }) {
     const fault = bareNameFault(script.name);
     if (fault) yield must('script.name', fault);

@@ -1,5 +1,6 @@
 import * as z from 'zod/mini';
 import { nameText } from '../agent-step/words.ts';
+import { publishedVersion } from '../published-script/shape.ts';
 import { contentHashText, count, matching, record, variableName, wordyText } from '../shape.ts';
 
 const limit = () => z.int().check(z.gte(1));
@@ -34,6 +35,8 @@ export const scriptRequestShape = record({
     max_output_files: z.nullable(limit()),
     max_total_output_bytes: z.nullable(limit()),
   }),
+  /** The version of a published script that this run belongs to. Absent in other runs. */
+  published: z.optional(publishedVersion),
 });
 
 export type ScriptRequest = z.infer<typeof scriptRequestShape>;

@@ -17,6 +17,9 @@ import { storedStream } from '../step/stored-stream.ts';
 export const PARTS = {
   stdout: 'evidence/internal/stdout.part',
   stderr: 'evidence/internal/stderr.part',
+  /** What follows the kept head of each stream, for viewers of a running program. */
+  stdoutMore: 'evidence/internal/stdout.more',
+  stderrMore: 'evidence/internal/stderr.more',
   /** How many requests an agent has sent to its model so far. */
   door: 'evidence/internal/door.part',
   /** The agent's changes, saved by the launcher after Proctor died: the facts, and the diff. */

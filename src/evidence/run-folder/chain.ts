@@ -12,21 +12,29 @@ export class JournalChain {
   readonly #mac: LineMac;
   #last: string;
 
-  private constructor(key: Buffer, folder: string) {
+  private constructor(key: Buffer, start: string) {
     this.#mac = new LineMac(key);
-    const { ino } = lstatSync(folder, { bigint: true });
-    this.#last = `${FORMAT}\n${path.basename(folder)}\n${ino}\n`;
+    this.#last = start;
   }
 
   /** For the process that starts a run. */
   static begin(folder: string): JournalChain {
-    return new JournalChain(makeStateKey().bytes, folder);
+    return new JournalChain(makeStateKey().bytes, startOf(folder));
   }
 
   /** For a reader; undefined if this user has no key and therefore has started no run. */
   static read(folder: string): JournalChain | undefined {
     const key = readStateKey();
-    return key && new JournalChain(key.bytes, folder);
+    return key && new JournalChain(key.bytes, startOf(folder));
+  }
+
+  /**
+   * For a file of lines that may be restored from a backup: covers a label instead of an inode. Undefined if this user
+   * has no key and therefore has written no line.
+   */
+  static labelled(label: string, mayMakeKey: boolean): JournalChain | undefined {
+    const key = mayMakeKey ? makeStateKey() : readStateKey();
+    return key && new JournalChain(key.bytes, `${LABELLED}\n${label}\n`);
   }
 
   /** Returns the code of the next line. */
@@ -92,6 +100,12 @@ export function stateWarning(): string | undefined {
 }
 
 const FORMAT = 'proctor-journal.v1';
+const LABELLED = 'proctor-lines.v1';
+
+function startOf(folder: string): string {
+  const { ino } = lstatSync(folder, { bigint: true });
+  return `${FORMAT}\n${path.basename(folder)}\n${ino}\n`;
+}
 
 export interface ChainedLine {
   /** Valid until you request the next line. */
@@ -115,14 +129,19 @@ export function* chainedLines(
   let end = 0;
   for (const { bytes, isCut } of linesOf(fd, lineBytesMax, 0)) {
     if (!bytes) return;
-    const tab = bytes.lastIndexOf(TAB);
-    const text = tab < 0 ? bytes : bytes.subarray(0, tab);
-    const holds = isCut !== true && tab >= 0 && chain?.takes(text, bytes.toString('latin1', tab + 1)) === true;
+    const split = splitCode(bytes);
+    const holds = isCut !== true && split !== undefined && chain?.takes(split.text, split.code) === true;
     isOurs ??= holds;
     if (isOurs && !holds) return;
     end += bytes.length + 1;
-    yield { text, isOurs, end };
+    yield { text: split?.text ?? bytes, isOurs, end };
   }
+}
+
+/** Splits a line of a journal into its text and its code; undefined if it has no code. */
+export function splitCode(bytes: Buffer): { readonly text: Buffer; readonly code: string } | undefined {
+  const tab = bytes.lastIndexOf(TAB);
+  return tab < 0 ? undefined : { text: bytes.subarray(0, tab), code: bytes.toString('latin1', tab + 1) };
 }
 
 /** Separates a line from its code. JSON escapes every other tab. */

@@ -19,7 +19,7 @@ export function storedStream({ head, tail, ...stream }: KeptStream): {
 }
 
 /** Drops a character that is cut off at the end. */
-function wholeEnd(bytes: Uint8Array): Uint8Array {
+export function wholeEnd(bytes: Uint8Array): Uint8Array {
   for (let back = 1; back <= 4 && back <= bytes.length; back++) {
     const byte = bytes[bytes.length - back] ?? 0;
     if (isContinuation(byte)) continue;

@@ -1,4 +1,5 @@
 import type { CaseArtifact } from '../../contracts/artifacts/index.ts';
+import type { CheckOrder } from '../../contracts/checks/check-order.ts';
 import type { Runner } from '../../contracts/runner/shape.ts';
 import type { SuiteRequest } from '../../contracts/suite/index.ts';
 
@@ -36,17 +37,7 @@ export interface SuitePlan {
     /** The commit, the mounts and the checks of every case. */
     readonly base?: string;
     readonly mounts?: readonly { readonly dir: string; readonly path?: string }[];
-    readonly checks?: readonly {
-      readonly name?: string;
-      readonly command: string;
-      readonly timeoutMs?: number;
-      readonly memoryBytes?: number;
-      readonly pids?: number;
-      readonly overlay?: string;
-      readonly paths?: readonly string[];
-      readonly report?: string;
-      readonly keep?: readonly string[];
-    }[];
+    readonly checks?: readonly CheckOrder[];
     /** The folder that paths in the cases start from. */
     readonly casesDir?: string;
     /** The hash of the commits that the cases start from; absent if they start from none. */

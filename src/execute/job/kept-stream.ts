@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { closeSync, openSync, writeSync } from 'node:fs';
-import type { KeptStream } from '../../contracts/capture.ts';
+import { type KeptStream, LIVE_BYTES_MAX } from '../../contracts/capture.ts';
 import { Masker, maskingOf } from '../../base/masker.ts';
 
 export interface StreamLimits {
@@ -10,6 +10,8 @@ export interface StreamLimits {
   readonly keepCredentials?: boolean;
   /** A file that always contains the head received so far. */
   readonly file?: string;
+  /** A file that contains what follows the head, up to LIVE_BYTES_MAX, for viewers of a running program. */
+  readonly more?: string;
 }
 
 /** Masks, counts and hashes a stream of any length in constant memory, and keeps its head and tail. */
@@ -25,6 +27,8 @@ export class StreamKeeper {
   #bytesTotal = 0;
   #fd: number | undefined;
   #isFileLost = false;
+  #moreFd: number | undefined;
+  #moreBytes = 0;
 
   constructor(keeping: StreamLimits) {
     this.#keeping = keeping;
@@ -38,7 +42,7 @@ export class StreamKeeper {
 
   end(): { readonly rest: Buffer; readonly kept: KeptStream } {
     const rest = this.#keep(this.#masker.end());
-    if (this.#fd !== undefined) closeSync(this.#fd);
+    for (const fd of [this.#fd, this.#moreFd]) if (fd !== undefined) closeSync(fd);
     return {
       rest,
       kept: {
@@ -57,7 +61,10 @@ export class StreamKeeper {
     this.#bytesTotal += bytes.length;
     const room = this.#keeping.headBytes - this.#headLength;
     if (room > 0 && bytes.length > 0) this.#keepHead(bytes.subarray(0, room));
-    if (bytes.length > room) this.#keepTail(bytes.subarray(room));
+    if (bytes.length > room) {
+      this.#keepTail(bytes.subarray(room));
+      this.#keepMore(bytes.subarray(room));
+    }
     return bytes;
   }
 
@@ -72,6 +79,21 @@ export class StreamKeeper {
     } catch {
       // Only recovery reads this file, so the run continues. The head must have no gap, so nothing more is written.
       this.#isFileLost = true;
+    }
+  }
+
+  #keepMore(bytes: Buffer): void {
+    const { more } = this.#keeping;
+    const room = LIVE_BYTES_MAX - this.#moreBytes;
+    if (more === undefined || room <= 0 || this.#isFileLost) return;
+    try {
+      this.#moreFd ??= openSync(more, 'wx', 0o600);
+      const written = writeSync(this.#moreFd, bytes.subarray(0, room));
+      // Viewers must not see a gap, so nothing follows a part that does not fit on the disk.
+      this.#moreBytes = written < Math.min(room, bytes.length) ? LIVE_BYTES_MAX : this.#moreBytes + written;
+    } catch {
+      // Only viewers read this file, so the run continues.
+      this.#moreBytes = LIVE_BYTES_MAX;
     }
   }
 

@@ -191,12 +191,12 @@ async function keepStream(
   show: Show | undefined,
   noteOutput: () => void,
 ): Promise<KeptStream> {
-  const file = keepIn === undefined ? {} : { file: path.join(keepIn, `${name}.part`) };
+  const file = keepIn === undefined ? undefined : path.join(keepIn, name);
   const keeper = new StreamKeeper({
     ...limits.keep[name],
     secrets,
     keepCredentials: keepCredentials === true,
-    ...file,
+    ...(file !== undefined && { file: `${file}.part`, more: `${file}.more` }),
   });
   let shown = Promise.resolve();
   stream.on('data', (chunk: Buffer) => {

@@ -6,7 +6,7 @@ import { hostPathIn, unsafePath } from '../../base/path.ts';
 import { printable } from '../../base/printable.ts';
 import type { TaskAttempt } from '../../contracts/agent-step/attempt.ts';
 import type { Overrides } from '../../policy/agent-policy.ts';
-import type { CheckOrder } from '../checks/order.ts';
+import type { CheckOrder } from '../../contracts/checks/check-order.ts';
 import type { SetupOrder } from '../setup/order.ts';
 import type { MountRequest } from './mounts.ts';
 import { checkVariable } from '../script/order.ts';

@@ -1,6 +1,6 @@
 import { Fault } from '../../base/fault.ts';
 import { findProgram } from '../../execute/host/programs.ts';
-import type { CheckOrder } from './order.ts';
+import type { CheckOrder } from '../../contracts/checks/check-order.ts';
 
 /**
  * Refuses a check whose command starts with a program that this machine does not have: it would fail every case, and the

@@ -6,7 +6,7 @@ import { durationMs, sizeBytes } from '../../base/units.ts';
 import { type ChecksFile, checksFile as contract } from '../../contracts/checks/index.ts';
 import type { WrittenCheck } from '../../contracts/checks/shape.ts';
 import { readDocument } from '../written/document.ts';
-import type { CheckOrder } from './order.ts';
+import type { CheckOrder } from '../../contracts/checks/check-order.ts';
 
 /** Reads checks from YAML or JSON. Reports every error with its line. Overlays are relative to the file. */
 export function readChecks(file: string, cwd: string): CheckOrder[] {

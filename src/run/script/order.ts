@@ -1,9 +1,12 @@
 import { closeSync, lstatSync, openSync, readSync, type Stats, statSync } from 'node:fs';
 import path from 'node:path';
 import { hasKnownEnding, interpreterOf } from '../../adapters/script.ts';
+import { defined } from '../../base/defined.ts';
 import { Fault } from '../../base/fault.ts';
 import { Masker } from '../../base/masker.ts';
 import { printable } from '../../base/printable.ts';
+import { formOf } from '../../contracts/form.ts';
+import { type PublishedVersion, publishedVersion } from '../../contracts/published-script/shape.ts';
 import { isForbidden } from '../../contracts/runner/variables.ts';
 import { bareNameFault } from '../../contracts/script-request/bare-name.ts';
 import { findProgram, isExecutable, isProgram } from '../../execute/host/programs.ts';
@@ -23,6 +26,10 @@ export interface ScriptOrder {
   readonly caps?: Partial<Caps>;
   /** Store well-known credentials unmasked. Declared secrets are always masked. */
   readonly keepCredentials?: boolean;
+  /** The id of the run, if the caller had to name it before the start. */
+  readonly runId?: string;
+  /** The version of a published script that the run belongs to. */
+  readonly published?: PublishedVersion;
 }
 
 /** An order that passed every check that does not depend on the machine's limits. */
@@ -37,6 +44,8 @@ export interface CheckedOrder {
   readonly bounds: Requested;
   readonly caps: Caps;
   readonly keepCredentials?: true;
+  readonly runId?: string;
+  readonly published?: PublishedVersion;
 }
 
 /** Checks everything that a caller can get wrong, before anything is created. */
@@ -63,8 +72,21 @@ export function checkOrder(order: ScriptOrder): CheckedOrder {
     bounds,
     caps: capsFrom(caps),
     ...(order.keepCredentials && { keepCredentials: true as const }),
+    ...defined({ runId: checkedId(order.runId), published: checkedVersion(order.published) }),
   };
 }
+
+function checkedId(id: string | undefined): string | undefined {
+  if (id === undefined || SCRIPT_RUN_ID.test(id)) return id;
+  throw new Fault('usage', 'The id of a script run must look like script_20260106_120000_4f1c9a7be210.');
+}
+
+function checkedVersion(version: PublishedVersion | undefined): PublishedVersion | undefined {
+  if (version === undefined || formOf(publishedVersion).fits(version)) return version;
+  throw new Fault('usage', 'published must have the name, the version and the digest of a published script.');
+}
+
+const SCRIPT_RUN_ID = /^script_\d{8}_\d{6}_[0-9a-f]{12}$/;
 
 /** Refuses strings that Linux cannot pass to a program, or that a request document cannot contain. */
 function checkTexts(what: string, texts: readonly string[]): void {

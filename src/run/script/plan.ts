@@ -95,6 +95,7 @@ function requestOf({ id, order, script, inputs }: PlannedScriptRun): ScriptReque
       isolation: bounds.isolation ?? null,
       ...limitsRecord(bounds),
     },
+    ...(order.published && { published: order.published }),
   };
 }
 

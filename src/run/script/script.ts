@@ -55,7 +55,7 @@ interface ScriptTypes {
 
 function scriptRun(order: CheckedOrder, machine: Machine, live: boolean): JournaledRun<ScriptTypes> {
   const effective = effectiveLimits(order.bounds, offersOf(machine));
-  const id = newRunId('script', systemClock);
+  const id = order.runId ?? newRunId('script', systemClock);
   return {
     kind: scriptKind,
     id,

@@ -1,6 +1,6 @@
 import path from 'node:path';
 import { mountBelow, type MountRequest } from '../agent/mounts.ts';
-import type { CheckOrder } from '../checks/order.ts';
+import type { CheckOrder } from '../../contracts/checks/check-order.ts';
 import { readChecks } from '../checks/read-checks.ts';
 
 type NamedCheck = CheckOrder & { readonly name: string };

@@ -7,6 +7,8 @@ export interface Person {
   /** For lists and the audit log. */
   readonly name: string;
   readonly role: ServerRole;
+  /** Groups that the identity provider names; `who` in script.yaml may list them. */
+  readonly groups?: readonly string[];
 }
 
 /** Who asks. */

@@ -96,10 +96,10 @@ function answer(context: ServerContext, route: Route, value: unknown): Response 
 
 const JSON_TYPE = 'application/json; charset=utf-8';
 
-function refused(context: ServerContext, { status, code, message, retryAfterS }: HttpRefusal): Response {
+function refused(context: ServerContext, { status, code, message, retryAfterS, fields }: HttpRefusal): Response {
   const wait = retryAfterS === undefined ? {} : { 'retry-after': String(retryAfterS) };
   const headers = { ...securityHeaders('api'), ...wait, 'content-type': JSON_TYPE };
-  return context.body(JSON.stringify({ error: { code, message } }), status, headers);
+  return context.body(JSON.stringify({ error: { code, message, fields } }), status, headers);
 }
 
 /** The viewer, or one of its files. */

@@ -28,7 +28,13 @@ export function openApi(routes: readonly Route[]): object {
   };
 }
 
-const refusalShape = z.object({ error: z.object({ code: z.string(), message: z.string() }) });
+const refusalShape = z.object({
+  error: z.object({
+    code: z.string(),
+    message: z.string(),
+    fields: z.optional(z.array(z.object({ field: z.string(), message: z.string() }))),
+  }),
+});
 
 function operationOf(route: Route): object {
   const isOpen = route.role === 'anyone';

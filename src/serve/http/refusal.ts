@@ -1,4 +1,6 @@
 import type { Fault } from '../../base/fault.ts';
+import { InputsFault } from '../../publish/inputs-fault.ts';
+import type { FieldFault } from '../../publish/inputs.ts';
 import { BusyFault } from '../operation/busy-fault.ts';
 import type { RefusalStatus, Route } from './route.ts';
 
@@ -8,6 +10,8 @@ export interface HttpRefusal {
   readonly code: string;
   readonly message: string;
   readonly retryAfterS?: number;
+  /** What is wrong with each field of a form. */
+  readonly fields?: readonly FieldFault[];
 }
 
 /** The refusals that every route shares. */
@@ -38,5 +42,11 @@ export const COMMON_REFUSALS: Readonly<Record<string, RefusalStatus>> = {
 export function httpRefusal(fault: Fault, route: Route | undefined): HttpRefusal {
   const status = route?.refuses?.[fault.code] ?? COMMON_REFUSALS[fault.code] ?? 500;
   const { code, message } = fault;
-  return { status, code, message, ...(fault instanceof BusyFault && { retryAfterS: fault.retryAfterS }) };
+  return {
+    status,
+    code,
+    message,
+    ...(fault instanceof BusyFault && { retryAfterS: fault.retryAfterS }),
+    ...(fault instanceof InputsFault && { fields: fault.fields }),
+  };
 }

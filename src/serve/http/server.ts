@@ -2,6 +2,7 @@ import { BusyFault } from '../operation/busy-fault.ts';
 import type { Access } from '../access/access.ts';
 import type { ServerLog } from '../operation/log.ts';
 import { ServerMetrics } from '../operation/metrics.ts';
+import { ScriptRunner } from '../orders/script-runner.ts';
 import type { Orders } from '../orders/orders.ts';
 import { Pages } from './pages.ts';
 import { RunIndex } from '../runs/run-index.ts';
@@ -17,6 +18,8 @@ export class Server {
   readonly metrics = new ServerMetrics();
   readonly pages = new Pages();
   readonly runs: RunIndex;
+  /** Runs of published scripts. */
+  readonly scripts: ScriptRunner;
   readonly orders: Orders;
   #isDraining = false;
 
@@ -27,6 +30,7 @@ export class Server {
     this.log = log;
     this.orders = orders;
     this.runs = new RunIndex(home, orders);
+    this.scripts = new ScriptRunner({ cwd, home, log });
   }
 
   checkReady(): void {

@@ -4,6 +4,8 @@ import { healthzRoute, metricsRoute, readyzRoute } from './health.ts';
 import { openApiRoute } from './openapi.ts';
 import { cancelRunRoute, resumeRunRoute, startSuiteRoute } from './orders.ts';
 import { listRunsRoute, showRunRoute } from './runs.ts';
+import { SCRIPT_RUN_ROUTES } from './script-runs.ts';
+import { SCRIPT_ROUTES } from './scripts.ts';
 import {
   beginLoginRoute,
   finishLoginRoute,
@@ -35,4 +37,6 @@ export const ROUTES: readonly Route[] = [
   startSuiteRoute,
   cancelRunRoute,
   resumeRunRoute,
+  ...SCRIPT_ROUTES,
+  ...SCRIPT_RUN_ROUTES,
 ];

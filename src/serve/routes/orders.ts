@@ -2,6 +2,7 @@ import * as z from 'zod/mini';
 import { instantText, systemClock } from '../../base/clock.ts';
 import { Fault } from '../../base/fault.ts';
 import { count, record } from '../../contracts/shape.ts';
+import { cancelRun } from '../../verbs/cancel-run.ts';
 import { suiteLife } from '../../verbs/suite-process.ts';
 import { type RefusalStatus, route } from '../http/route.ts';
 import { suiteOrderIn, SUITE_ORDER_BYTES_MAX } from '../http/suite-order-body.ts';
@@ -60,12 +61,14 @@ export const cancelRunRoute = route({
   why: 'Cancels a run. A suite can be resumed; other runs are sealed.',
   params: record({ run_id: runId() }),
   gives: orderState,
-  refuses: { not_ordered: 409, still_running: 409 },
+  refuses: { not_cancellable: 409, not_started_here: 409, odd_journal: 409, still_running: 409 },
   act: async ({ params }, { server }) => {
-    const cancelled = await server.orders.cancel(params.run_id);
-    if (cancelled) return cancelled;
-    runAt(params.run_id, server);
-    throw new Fault('not_ordered', 'The run is over, or was not ordered from this server.');
+    const ordered = await server.orders.cancel(params.run_id);
+    if (ordered) return ordered;
+    // A terminal on this machine may have started it.
+    const place = runAt(params.run_id, server);
+    const how = (await cancelRun(place)) === 'cancelled' ? 'cancelled' : 'finished';
+    return { run_id: place.id, state: 'ended', position: null, how, message: null };
   },
 });
 

@@ -4,6 +4,7 @@ import { type Listed, listedNow, projectRuns } from '../../verbs/runs.ts';
 
 /** A run as the viewer lists it. */
 export interface RunRow {
+  /** The name of the run folder. The documents of a copied run may name another. */
   readonly run_id: string;
   /** The kind of run, or its side in a comparison. */
   readonly kind: string;
@@ -62,7 +63,7 @@ export class RunIndex {
     const stamp = stampOf(place.folder);
     if (known?.isFinal && known.stamp === stamp) return known.row;
     const { run, life } = await listedNow(place);
-    const row = this.#ordered(rowOf(run, STATES[life]));
+    const row = this.#ordered(rowOf(place.id, run, STATES[life]));
     this.#rows.set(place.folder, { row, stamp, isFinal: life === 'finished' });
     return row;
   }
@@ -101,10 +102,10 @@ const STATES = {
   unknown: 'unreadable',
 } as const;
 
-function rowOf(run: Listed, state: RunState): RunRow {
+function rowOf(id: string, run: Listed, state: RunState): RunRow {
   const { judged } = run;
   return {
-    run_id: run.id,
+    run_id: id,
     kind: run.kind,
     state,
     status: run.status,

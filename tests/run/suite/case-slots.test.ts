@@ -34,13 +34,18 @@ describe('a suite', () => {
   test('never has more cases with the target than its limit, even if attempts fail', async () => {
     const ids = Array.from({ length: 60 }, (_, index) => `case-${index}`);
     let [open, most] = [0, 0];
+    let fill = (): void => undefined;
+    // The first answers wait until all slots are taken, so that a slow machine reaches the limit too.
+    const full = new Promise<void>(resolve => (fill = resolve));
     const behaviour: typeof answersWell = (seen, response, time) => {
       most = Math.max(most, ++open);
-      setTimeout(() => {
+      if (open === 3) fill();
+      const answer = (): void => {
         open--;
         if (time === 1 && seen.caseId.endsWith('5')) json(response, {}, 503);
         else answersWell(seen, response, time);
-      }, 2);
+      };
+      void full.then(() => setTimeout(answer, 2));
     };
     const agent = new Agent(Object.fromEntries(ids.map(id => [id, behaviour])));
     const { result, folder } = await ranSuite(ids, { baseUrl: await agent.start(), concurrency: 3, retries: 1 });

@@ -6,7 +6,11 @@ import { suiteOrderOf, type SuiteOrderBody } from '../../../src/serve/orders/sui
 import { layOutRemoteSuite } from '../../../src/verbs/remote-suite.ts';
 import { Agent, answersWell } from '../../run/suite/agent.ts';
 import { proctor, temporaryFolder } from '../../support/support.ts';
-import { served, type ServedProject, servedUntilStopped } from '../../support/serve.ts';
+import {
+  orderingServer as served,
+  type OrderingServer as ServedProject,
+  stoppableServer as servedUntilStopped,
+} from './ordering-server.ts';
 
 interface OrderState {
   readonly run_id: string;

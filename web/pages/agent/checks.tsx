@@ -1,4 +1,4 @@
-import type { AgentFact, AgentPage, PageCheck } from '../../../src/reports/pages/agent-page-data.ts';
+import type { AgentPage, PageCheck } from '../../../src/reports/pages/agent-page-data.ts';
 import { withoutColours } from '../../shared/ansi.ts';
 import { plural } from '../../shared/format.ts';
 import { Icon, VERDICT_ICONS } from '../../shared/marks.tsx';
@@ -6,6 +6,7 @@ import { size } from '../../shared/size.ts';
 import { Text } from '../../shared/visible.tsx';
 import type { AgentAddress } from './address.ts';
 import { DiffFiles } from './diff.tsx';
+import { FactList } from './fact-list.tsx';
 
 interface Props {
   readonly data: AgentPage;
@@ -63,26 +64,6 @@ function Check({ check, isSplit }: { readonly check: PageCheck; readonly isSplit
         <FactList facts={limits} />
       </details>
     </article>
-  );
-}
-
-function FactList({ facts }: { readonly facts: readonly AgentFact[] }) {
-  return (
-    <dl class="agent-facts">
-      {facts.map(({ name, value, note }) => (
-        <div key={name}>
-          <dt>{name}</dt>
-          <dd>
-            <Text value={value} />
-            {note && (
-              <span class="fact-note">
-                <Text value={note} />
-              </span>
-            )}
-          </dd>
-        </div>
-      ))}
-    </dl>
   );
 }
 

@@ -1,26 +1,13 @@
 import type { AgentPage, CutText } from '../../../src/reports/pages/agent-page-data.ts';
 import { count, instant } from '../../shared/format.ts';
 import { Text } from '../../shared/visible.tsx';
+import { FactList } from './fact-list.tsx';
 
 /** Who did what, when, and at what cost. */
 export function Facts({ data: { facts, task } }: { readonly data: AgentPage }) {
   return (
     <>
-      <dl class="agent-facts">
-        {facts.map(({ name, value, note }) => (
-          <div key={name}>
-            <dt>{name}</dt>
-            <dd>
-              <Text value={name === 'Started' ? instant(value) : value} />
-              {note && (
-                <span class="fact-note">
-                  <Text value={note} />
-                </span>
-              )}
-            </dd>
-          </div>
-        ))}
-      </dl>
+      <FactList facts={facts.map(fact => (fact.name === 'Started' ? { ...fact, value: instant(fact.value) } : fact))} />
       <h3 class="small-title">Task</h3>
       {task ? <LongText value={task} name="task" linesMax={TASK_LINES} /> : <p class="muted">unknown</p>}
     </>

@@ -1,0 +1,155 @@
+import { closeSync, readdirSync, rmSync } from 'node:fs';
+import path from 'node:path';
+import * as z from 'zod/mini';
+import { Fault } from '../base/fault.ts';
+import { makeFolders } from '../base/private.ts';
+import { formOf } from '../contracts/form.ts';
+import { publishedVersion } from '../contracts/published-script/shape.ts';
+import { codeWord, contentHashText, instant, record } from '../contracts/shape.ts';
+import { chainedLines, JournalChain } from '../evidence/run-folder/chain.ts';
+import { Journal, openJournal, parsedLine } from '../evidence/run-folder/journal.ts';
+import { makeServerFolder, scriptRunsFolder } from './server-folder.ts';
+
+/** A person as the server knows them. Evidence never contains it. */
+const person = () => z.string().check(z.minLength(1), z.maxLength(200));
+
+const orderedLine = record({
+  is: z.literal('ordered'),
+  at: instant(),
+  by: person(),
+  published: publishedVersion,
+  title: z.string(),
+  /** Its author tries a draft. */
+  is_trial: z.boolean(),
+});
+
+const lineShape = z.union([
+  orderedLine,
+  record({ is: z.literal('refused'), at: instant(), code: codeWord(), message: z.string() }),
+  record({
+    is: z.literal('scanned'),
+    at: instant(),
+    files: z.array(
+      record({
+        path: z.string(),
+        sha256: contentHashText(),
+        verdict: z.enum(['offered', 'withheld']),
+        /** For admins; null if the file is offered. */
+        why: z.nullable(z.string()),
+      }),
+    ),
+  }),
+  record({ is: z.literal('expired'), at: instant(), what: z.enum(['outputs', 'logs']) }),
+]);
+
+export type OrderedLine = z.infer<typeof orderedLine>;
+export type ScriptRunLine = z.infer<typeof lineShape>;
+export type ScannedLine = Extract<ScriptRunLine, { is: 'scanned' }>;
+
+/** What the server knows about a run of a published script. */
+export interface ScriptRunRecord {
+  readonly runId: string;
+  readonly ordered: OrderedLine;
+  readonly refused: Extract<ScriptRunLine, { is: 'refused' }> | undefined;
+  readonly scanned: ScannedLine | undefined;
+  readonly expired: { readonly outputs: string | undefined; readonly logs: string | undefined };
+}
+
+/** Begins the record of a run, in a new folder with an empty folder `input`. */
+export function beginRecord(home: string, runId: string, ordered: OrderedLine): void {
+  makeServerFolder(home, scriptRunsFolder(home));
+  const folder = recordFolder(home, runId);
+  if (makeFolders(folder) === undefined) throw new Fault('run_exists', 'A run with this id exists.');
+  makeFolders(path.join(folder, 'input'));
+  const journal = Journal.open<ScriptRunLine>(folder);
+  try {
+    journal.append(ordered);
+    journal.sync();
+  } finally {
+    journal.close();
+  }
+}
+
+/** Adds a line to the record of a run. */
+export function noteRun(home: string, runId: string, line: ScriptRunLine): void {
+  const folder = recordFolder(home, runId);
+  const chain = JournalChain.read(folder);
+  const { bytes } = provenLines(folder, chain);
+  if (!chain || bytes === 0) throw noRun();
+  const journal = Journal.reopen<ScriptRunLine>(folder, bytes, chain);
+  try {
+    journal.append(line);
+    journal.sync();
+  } finally {
+    journal.close();
+  }
+}
+
+/** The record of a run; undefined if there is none that this user's Proctor wrote here. */
+export function readRecord(home: string, runId: string): ScriptRunRecord | undefined {
+  if (!SCRIPT_RUN.test(runId)) return undefined;
+  const folder = recordFolder(home, runId);
+  let lines: readonly ScriptRunLine[];
+  try {
+    ({ lines } = provenLines(folder, JournalChain.read(folder)));
+  } catch {
+    return undefined;
+  }
+  const [ordered] = lines;
+  if (ordered?.is !== 'ordered') return undefined;
+  const expiredAt = (what: 'outputs' | 'logs') => lines.find(line => line.is === 'expired' && line.what === what)?.at;
+  return {
+    runId,
+    ordered,
+    refused: lines.find(line => line.is === 'refused'),
+    scanned: lines.findLast(line => line.is === 'scanned'),
+    expired: { outputs: expiredAt('outputs'), logs: expiredAt('logs') },
+  };
+}
+
+/** The ids of all recorded runs, newest first. */
+export function recordedRuns(home: string): string[] {
+  try {
+    const names = readdirSync(scriptRunsFolder(home)).filter(name => SCRIPT_RUN.test(name));
+    return names.sort().reverse();
+  } catch {
+    return [];
+  }
+}
+
+/** The folder with the inputs of a run that has not ended. */
+export function stagedFolder(home: string, runId: string): string {
+  return path.join(recordFolder(home, runId), 'input');
+}
+
+export function dropStaged(home: string, runId: string): void {
+  rmSync(stagedFolder(home, runId), { recursive: true, force: true });
+}
+
+export function noRun(): Fault {
+  return new Fault('no_run', 'There is no such run.');
+}
+
+const SCRIPT_RUN = /^script_\d{8}_\d{6}_[0-9a-f]{12}$/;
+const LINE_BYTES_MAX = 16 * 1024 ** 2;
+
+function recordFolder(home: string, runId: string): string {
+  return path.join(scriptRunsFolder(home), runId);
+}
+
+function provenLines(folder: string, chain: JournalChain | undefined) {
+  const fd = openJournal(folder);
+  try {
+    const lines: ScriptRunLine[] = [];
+    let bytes = 0;
+    for (const { text, isOurs, end } of chainedLines(fd, chain, LINE_BYTES_MAX)) {
+      const value = parsedLine(text);
+      if (!isOurs || !formOf(lineShape).fits(value)) break;
+      lines.push(value as ScriptRunLine);
+      bytes = end;
+    }
+    return { lines, bytes };
+  } finally {
+    closeSync(fd);
+  }
+}

@@ -1,0 +1,128 @@
+import { existsSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
+import path from 'node:path';
+import { Fault } from '../../base/fault.ts';
+import { newCorrelationId } from '../../base/ids.ts';
+import { ProgressReader } from '../../publish/progress.ts';
+import { readRecord, recordedRuns } from '../../publish/script-runs.ts';
+import type { LiveRun } from '../../verbs/publish/published-view.ts';
+import { cancelStaged, type PublishedOrder, runStaged, stagePublished } from '../../verbs/publish/run-published.ts';
+import { BusyFault } from '../operation/busy-fault.ts';
+import type { ServerLog } from '../operation/log.ts';
+
+interface Waiting {
+  readonly runId: string;
+  readonly by: string;
+}
+
+interface Running extends Waiting {
+  readonly stop: AbortController;
+  readonly progress: ProgressReader;
+  readonly ended: Promise<void>;
+}
+
+/** Runs published scripts in this process, oldest order first. An order is on disk before it is accepted. */
+export class ScriptRunner {
+  readonly #cwd: string;
+  readonly #home: string;
+  readonly #log: ServerLog;
+  readonly #slots = Math.max(SLOTS_MIN, 2 * availableParallelism());
+  #waiting: Waiting[] = [];
+  readonly #running = new Map<string, Running>();
+  #isStopping = false;
+
+  constructor({ cwd, home, log }: { readonly cwd: string; readonly home: string; readonly log: ServerLog }) {
+    this.#cwd = cwd;
+    this.#home = home;
+    this.#log = log;
+  }
+
+  /** Accepts an order. Refuses bad inputs, and more orders than the server can hold. */
+  order(order: PublishedOrder & { readonly by: string }): {
+    readonly run_id: string;
+    readonly position: number | null;
+  } {
+    const own = this.#waiting.filter(({ by }) => by === order.by).length;
+    if (this.#waiting.length >= WAITING_MAX || own >= WAITING_PER_PERSON_MAX)
+      throw new BusyFault('queue_full', 'Too many runs are waiting. Try again later.', 30);
+    const { runId } = stagePublished({ ...order, cwd: this.#cwd });
+    this.#waiting.push({ runId, by: order.by });
+    this.#startNext();
+    return { run_id: runId, position: this.live(runId).position ?? null };
+  }
+
+  /** What only this process knows about a run. */
+  live(runId: string): LiveRun {
+    const index = this.#waiting.findIndex(one => one.runId === runId);
+    return {
+      position: index < 0 ? null : index + 1,
+      progress: this.#running.get(runId)?.progress.last ?? null,
+    };
+  }
+
+  /** Stops a run, or takes back an order that waits. False if it has ended. */
+  cancel(runId: string): boolean {
+    const running = this.#running.get(runId);
+    running?.stop.abort();
+    const isWaiting = this.#waiting.some(one => one.runId === runId);
+    if (isWaiting) {
+      this.#waiting = this.#waiting.filter(one => one.runId !== runId);
+      cancelStaged(this.#cwd, runId);
+    }
+    return isWaiting || running !== undefined;
+  }
+
+  /** Accepts again the orders that a server left when it died. Runs that had begun are completed by `recover`. */
+  resume(): void {
+    for (const runId of recordedRuns(this.#home).reverse()) {
+      const record = readRecord(this.#home, runId);
+      const isOpen = record && !record.refused && !existsSync(path.join(this.#home, 'runs', 'script', runId));
+      const isKnown = this.#running.has(runId) || this.#waiting.some(one => one.runId === runId);
+      if (isOpen && !isKnown) this.#waiting.push({ runId, by: record.ordered.by });
+    }
+    this.#startNext();
+  }
+
+  /** Starts no more runs, waits for those that run, and stops them after a while. Orders that wait stay on disk. */
+  async stop(drainMs: number): Promise<void> {
+    this.#isStopping = true;
+    const timer = setTimeout(() => {
+      for (const { stop } of this.#running.values()) stop.abort();
+    }, drainMs);
+    await Promise.all(Array.from(this.#running.values(), ({ ended }) => ended));
+    clearTimeout(timer);
+  }
+
+  #startNext(): void {
+    while (!this.#isStopping && this.#running.size < this.#slots) {
+      const next = this.#waiting.shift();
+      if (!next) return;
+      const stop = new AbortController();
+      const progress = new ProgressReader();
+      const ended = this.#run(next.runId, stop.signal, progress);
+      this.#running.set(next.runId, { ...next, stop, progress, ended });
+    }
+  }
+
+  async #run(runId: string, signal: AbortSignal, progress: ProgressReader): Promise<void> {
+    try {
+      await runStaged(this.#cwd, runId, {
+        signal,
+        onOutput: (stream, bytes) => {
+          if (stream === 'stdout') progress.take(bytes);
+        },
+        onWarning: sentence => this.#log.note('script_warning', { run_id: runId, message: sentence }),
+      });
+    } catch (error) {
+      const fault = error instanceof Fault ? error : new Fault('bug', 'A run failed.', { cause: error });
+      this.#log.fault('script_run', newCorrelationId(), fault);
+    } finally {
+      this.#running.delete(runId);
+      this.#startNext();
+    }
+  }
+}
+
+const SLOTS_MIN = 4;
+const WAITING_MAX = 1_000;
+const WAITING_PER_PERSON_MAX = 100;

@@ -1,0 +1,154 @@
+import type { ServerResponse } from 'node:http';
+import * as z from 'zod/mini';
+import { matching, record } from '../../contracts/shape.ts';
+import { noRun } from '../../publish/script-runs.ts';
+import { scriptRunRow, type ScriptRunView, scriptRunView } from '../../publish/views.ts';
+import { downloadArchive, downloadOutput } from '../../verbs/publish/published-downloads.ts';
+import { listScriptRuns, ordererOf, publishedRunView } from '../../verbs/publish/published-view.ts';
+import { allows, type ServerRole } from '../access/roles.ts';
+import { Content, type RouteContext, route, Streamed } from '../http/route.ts';
+
+const params = record({ run_id: matching(/^script_\d{8}_\d{6}_[0-9a-f]{12}$/, 'the id of a script run') });
+
+/** Users see and stop their own runs. Others need a role. A run that you may not know of does not exist. */
+function checkOwn(runId: string, { server, who }: RouteContext, role: ServerRole): void {
+  const by = ordererOf(server.cwd, runId);
+  if (by === undefined || (by !== who.id && !allows(who.role, role))) throw noRun();
+}
+
+const listScriptRunsRoute = route({
+  name: 'listScriptRuns',
+  method: 'GET',
+  path: '/v1/script-runs',
+  role: 'user',
+  why: 'Lists your runs of published scripts, newest first.',
+  query: record({
+    after: z.optional(params.shape.run_id),
+    limit: z.optional(matching(/^(?:[1-9]\d?|1\d\d|200)$/, 'a number from 1 to 200')),
+  }),
+  gives: record({ runs: z.array(scriptRunRow), next: z.nullable(z.string()) }),
+  act: ({ query: { after, limit = '50' } }, { server, who }) => {
+    const page = { by: who.id, limit: Number(limit) };
+    const { rows, next } = listScriptRuns(server.cwd, after === undefined ? page : { ...page, after });
+    return { runs: rows, next };
+  },
+});
+
+const showScriptRunRoute = route({
+  name: 'showScriptRun',
+  method: 'GET',
+  path: '/v1/script-runs/{run_id}',
+  role: 'user',
+  why: 'Shows a run of a published script as its user sees it.',
+  params,
+  gives: scriptRunView,
+  act: (input, asking) => viewNow(input.params.run_id, asking),
+});
+
+function viewNow(runId: string, asking: RouteContext): ScriptRunView {
+  checkOwn(runId, asking, 'viewer');
+  const { server } = asking;
+  return publishedRunView(server.cwd, runId, server.scripts.live(runId));
+}
+
+const scriptRunEventsRoute = route({
+  name: 'scriptRunEvents',
+  method: 'GET',
+  path: '/v1/script-runs/{run_id}/events',
+  role: 'user',
+  why: 'Sends the same view whenever it changes, until the run has ended.',
+  params,
+  gives: { media: 'text/event-stream' },
+  act: (input, asking) => {
+    viewNow(input.params.run_id, asking);
+    return new Streamed(to => follow(to, () => viewNow(input.params.run_id, asking)));
+  },
+});
+
+/** Every event has the whole view, so a client that connects again has missed nothing. */
+function follow(to: ServerResponse, view: () => ScriptRunView): void {
+  to.writeHead(200, { 'content-type': 'text/event-stream; charset=utf-8', 'cache-control': 'no-store' });
+  let last = '';
+  let quietMs = 0;
+  const timer = setInterval(look, LOOK_MS);
+  to.once('close', () => clearInterval(timer));
+  function look(): void {
+    quietMs += LOOK_MS;
+    // A client that does not read gets the newest view later, instead of all of them.
+    if (to.writableNeedDrain) return;
+    try {
+      const now = view();
+      const { elapsed_ms: _, ...lasting } = now;
+      const text = JSON.stringify(lasting);
+      if (text === last && quietMs < QUIET_MS_MAX) return;
+      quietMs = 0;
+      last = text;
+      to.write(`event: view\ndata: ${JSON.stringify(now)}\n\n`);
+      if (now.state !== 'waiting' && now.state !== 'running') to.end('event: ended\ndata: {}\n\n');
+    } catch {
+      to.end();
+    }
+  }
+  look();
+}
+
+const LOOK_MS = 500;
+/** Proxies close connections that stay quiet for a minute. */
+const QUIET_MS_MAX = 20_000;
+
+const downloadScriptFileRoute = route({
+  name: 'downloadScriptFile',
+  method: 'GET',
+  path: '/v1/script-runs/{run_id}/files/{file}',
+  role: 'user',
+  why: 'Downloads one output file; a slash in its path is written as %2F.',
+  params: record({ ...params.shape, file: z.string().check(z.minLength(1), z.maxLength(4_096)) }),
+  gives: { media: 'application/octet-stream' },
+  refuses: { no_output: 404, output_gone: 404 },
+  act: (input, asking) => {
+    checkOwn(input.params.run_id, asking, 'viewer');
+    const { headers, stream } = downloadOutput(asking.server.cwd, input.params.run_id, input.params.file);
+    return new Content(stream, headers);
+  },
+});
+
+const downloadScriptArchiveRoute = route({
+  name: 'downloadScriptArchive',
+  method: 'GET',
+  path: '/v1/script-runs/{run_id}/archive',
+  role: 'user',
+  why: 'Downloads all offered output files as one zip.',
+  params,
+  gives: { media: 'application/zip' },
+  refuses: { no_output: 404, output_gone: 404, archive_too_large: 413 },
+  act: (input, asking) => {
+    checkOwn(input.params.run_id, asking, 'viewer');
+    const { headers, stream } = downloadArchive(asking.server.cwd, input.params.run_id);
+    return new Content(stream, headers);
+  },
+});
+
+const cancelScriptRunRoute = route({
+  name: 'cancelScriptRun',
+  method: 'POST',
+  path: '/v1/script-runs/{run_id}/cancel',
+  role: 'user',
+  why: 'Stops your run, or takes back your order.',
+  params,
+  gives: record({ stopped: z.boolean() }),
+  status: 202,
+  act: (input, asking) => {
+    checkOwn(input.params.run_id, asking, 'runner');
+    return { stopped: asking.server.scripts.cancel(input.params.run_id) };
+  },
+});
+
+/** Runs of published scripts, as their users see them. */
+export const SCRIPT_RUN_ROUTES = [
+  listScriptRunsRoute,
+  showScriptRunRoute,
+  scriptRunEventsRoute,
+  downloadScriptFileRoute,
+  downloadScriptArchiveRoute,
+  cancelScriptRunRoute,
+];

@@ -1,0 +1,198 @@
+import { chmodSync, linkSync, mkdirSync } from 'node:fs';
+import path from 'node:path';
+import * as z from 'zod/mini';
+import { Fault } from '../../base/fault.ts';
+import { unsafePath } from '../../base/path.ts';
+import { OWN_FOLDER } from '../../base/private.ts';
+import { SCRIPT_NAME } from '../../contracts/published-script/index.ts';
+import { count, matching, record, semver } from '../../contracts/shape.ts';
+import { publishedView, scriptCard, scriptListing } from '../../publish/views.ts';
+import {
+  listScripts,
+  offerVersion,
+  publishScript,
+  rollBackScript,
+  scriptListingOf,
+  withdrawVersion,
+} from '../../verbs/publish/publish.ts';
+import { checkMayRun, type MayRun, scriptCardOf, scriptCards } from '../../verbs/publish/script-cards.ts';
+import type { Identity } from '../access/identity.ts';
+import { allows, isRole } from '../access/roles.ts';
+import { type ReceivedForm, receiveForm } from '../http/multipart.ts';
+import { route } from '../http/route.ts';
+
+const name = () => matching(SCRIPT_NAME, 'the name of a script');
+const NOT_THERE = { no_script: 404, no_version: 404, not_offered: 404, foreign_script: 409 } as const;
+const UPLOAD_BYTES_MAX = 256 * 1024 ** 2;
+
+/** Admins may run everything. Others need a role or a group that the script names, if it names any. */
+function mayRunOf({ role, groups = [] }: Identity): MayRun {
+  return who =>
+    who === undefined ||
+    role === 'admin' ||
+    who.some(one => groups.includes(one) || (isRole(one) && allows(role, one)));
+}
+
+const listScriptsRoute = route({
+  name: 'listScripts',
+  method: 'GET',
+  path: '/v1/scripts',
+  role: 'user',
+  why: 'Lists the scripts that you may run; for those who publish, also every version.',
+  gives: record({ scripts: z.array(scriptCard), all: z.nullable(z.array(scriptListing)) }),
+  act: (_, { server, who }) => ({
+    scripts: scriptCards(server.cwd, mayRunOf(who)),
+    all: allows(who.role, 'runner') ? listScripts(server.cwd).scripts : null,
+  }),
+});
+
+const showScriptRoute = route({
+  name: 'showScript',
+  method: 'GET',
+  path: '/v1/scripts/{name}',
+  role: 'user',
+  why: 'Shows a script and the inputs of its form; for those who publish, also every version.',
+  params: record({ name: name() }),
+  gives: record({ script: z.nullable(scriptCard), all: z.nullable(scriptListing) }),
+  refuses: NOT_THERE,
+  act: ({ params }, { server, who }) => {
+    const script = scriptCardOf(server.cwd, params.name, mayRunOf(who)) ?? null;
+    const all = allows(who.role, 'runner') ? scriptListingOf(server.home, params.name) : null;
+    if (!script && !all) throw new Fault('no_script', 'There is no such script.');
+    return { script, all };
+  },
+});
+
+const publishScriptRoute = route({
+  name: 'publishScript',
+  method: 'POST',
+  path: '/v1/scripts',
+  role: 'runner',
+  why: 'Publishes a folder: one part per file, named file or program, with its path as the file name.',
+  query: record({ draft: z.optional(z.enum(['true', 'false'])) }),
+  body: { upload: ['multipart/form-data'], bytesMax: UPLOAD_BYTES_MAX },
+  gives: publishedView,
+  refuses: {
+    unfit_folder: 422,
+    no_script_file: 422,
+    script_invalid: 422,
+    unknown_interpreter: 422,
+    version_taken: 409,
+    withdrawn: 409,
+    script_busy: 409,
+    foreign_script: 409,
+  },
+  act: async ({ query }, { server, who, request }) => {
+    server.checkReady();
+    const form = await receiveForm(request, server.home, UPLOAD_BYTES_MAX);
+    try {
+      const folder = folderOf(form);
+      return await publishScript(folder, { cwd: server.cwd, by: who.id, draft: query.draft === 'true' });
+    } finally {
+      form.drop();
+    }
+  },
+});
+
+/** Puts the parts of a form into a folder. Publishing then judges the folder as any other. */
+function folderOf({ files }: ReceivedForm): string {
+  const [first] = files;
+  if (!first) throw new Fault('invalid_input', 'The form has no file.');
+  const folder = path.join(path.dirname(first.file), 'folder');
+  mkdirSync(folder, { mode: OWN_FOLDER });
+  for (const { field, name: file, file: from } of files) {
+    const wrong = unsafePath(file) ?? (file.includes('\\') ? 'has a backslash' : undefined);
+    if (wrong !== undefined || Buffer.byteLength(file) > 500)
+      throw new Fault('unfit_folder', `The name of a file ${wrong ?? 'is longer than 500 bytes'}.`);
+    place(from, path.join(folder, file), field === 'program');
+  }
+  return folder;
+}
+
+function place(from: string, to: string, isProgram: boolean): void {
+  try {
+    mkdirSync(path.dirname(to), { recursive: true, mode: OWN_FOLDER });
+    linkSync(from, to);
+    if (isProgram) chmodSync(to, 0o700);
+  } catch (cause) {
+    throw new Fault('unfit_folder', 'Two files of the form have the same name, or one is also a folder.', { cause });
+  }
+}
+
+const versionParams = record({ name: name(), version: semver() });
+
+const offerVersionRoute = route({
+  name: 'offerVersion',
+  method: 'POST',
+  path: '/v1/scripts/{name}/versions/{version}/publish',
+  role: 'admin',
+  why: 'Offers a draft to end users.',
+  params: versionParams,
+  gives: scriptListing,
+  refuses: { ...NOT_THERE, withdrawn: 409, script_busy: 409 },
+  act: ({ params }, { server, who }) => offerVersion(params.name, params.version, { cwd: server.cwd, by: who.id }),
+});
+
+const withdrawVersionRoute = route({
+  name: 'withdrawVersion',
+  method: 'POST',
+  path: '/v1/scripts/{name}/versions/{version}/withdraw',
+  role: 'admin',
+  why: 'Withdraws a version, so that no new run uses it.',
+  params: versionParams,
+  gives: scriptListing,
+  refuses: { ...NOT_THERE, script_busy: 409 },
+  act: ({ params }, { server, who }) => withdrawVersion(params.name, params.version, { cwd: server.cwd, by: who.id }),
+});
+
+const rollBackScriptRoute = route({
+  name: 'rollBackScript',
+  method: 'POST',
+  path: '/v1/scripts/{name}/rollback',
+  role: 'admin',
+  why: 'Makes the version before the current one current again.',
+  params: record({ name: name() }),
+  gives: scriptListing,
+  refuses: { ...NOT_THERE, no_previous_version: 409, script_busy: 409 },
+  act: ({ params }, { server, who }) => rollBackScript(params.name, { cwd: server.cwd, by: who.id }),
+});
+
+const runPublishedRoute = route({
+  name: 'runPublished',
+  method: 'POST',
+  path: '/v1/scripts/{name}/runs',
+  role: 'user',
+  why: 'Runs a script with the values and files of a form; a draft only for its author.',
+  params: record({ name: name() }),
+  query: record({ version: z.optional(semver()) }),
+  body: { upload: ['multipart/form-data'], bytesMax: UPLOAD_BYTES_MAX },
+  gives: record({ run_id: z.string(), position: z.nullable(count()) }),
+  status: 202,
+  refuses: { ...NOT_THERE, bad_inputs: 422, withdrawn: 409, version_changed: 409, queue_full: 429 },
+  act: async ({ params, query }, { server, who, request }) => {
+    server.checkReady();
+    checkMayRun(server.cwd, params.name, query.version, mayRunOf(who));
+    const form = await receiveForm(request, server.home, UPLOAD_BYTES_MAX);
+    try {
+      const repeated = form.texts.find(([field], index) => form.texts.findIndex(([one]) => one === field) < index);
+      if (repeated) throw new Fault('invalid_input', 'The form has a field twice.');
+      const values = Object.fromEntries(form.texts);
+      const { version } = query;
+      const order = { name: params.name, values, files: form.files, by: who.id };
+      return server.scripts.order(version === undefined ? order : { ...order, version });
+    } finally {
+      form.drop();
+    }
+  },
+});
+
+/** Published scripts: what end users choose from, and what publishers do. */
+export const SCRIPT_ROUTES = [
+  listScriptsRoute,
+  showScriptRoute,
+  publishScriptRoute,
+  offerVersionRoute,
+  withdrawVersionRoute,
+  rollBackScriptRoute,
+  runPublishedRoute,
+];

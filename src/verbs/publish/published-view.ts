@@ -1,0 +1,154 @@
+import { existsSync } from 'node:fs';
+import path from 'node:path';
+import { instantText, parseInstant, systemClock } from '../../base/clock.ts';
+import { openRun } from '../../evidence/recovery/recover.ts';
+import { homeFrom } from '../../evidence/run-folder/runs.ts';
+import { readScriptFolder, type ScriptFolder } from '../../evidence/script/script-folder.ts';
+import type { ScriptPlan } from '../../evidence/script/script-run.ts';
+import { outputViews } from '../../publish/outputs.ts';
+import type { Progress } from '../../publish/progress.ts';
+import { noRun, readRecord, recordedRuns, type ScriptRunRecord } from '../../publish/script-runs.ts';
+import type { ScriptRunRow, ScriptRunView } from '../../publish/views.ts';
+import { scriptSettingsIn } from '../settings.ts';
+
+/** What only the server process knows about a run that has not ended. */
+export interface LiveRun {
+  /** 1 for the run that starts next; null if unknown. */
+  readonly position?: number | null;
+  readonly progress?: Progress | null;
+}
+
+/** A run of a published script as its user sees it: never logs, streams or paths. */
+export function publishedRunView(cwd: string, runId: string, live: LiveRun = {}): ScriptRunView {
+  const home = homeFrom(cwd);
+  const record = readRecord(home, runId);
+  if (!record) throw noRun();
+  const folder = runFolder(home, runId);
+  const isThere = existsSync(folder);
+  if (record.refused)
+    return { ...unstarted(record), state: refusedState(record), error_summary: record.refused.message };
+  if (!isThere) return { ...unstarted(record), position: live.position ?? null };
+  const documents = readScriptFolder(folder);
+  return documents.isOpen || !documents.outcome
+    ? running(record, folder, live)
+    : ended(record, folder, documents, scriptSettingsIn(home).scan !== undefined);
+}
+
+function refusedState({ refused }: ScriptRunRecord): 'failed' | 'stopped' {
+  return refused?.code === 'cancelled' ? 'stopped' : 'failed';
+}
+
+function runFolder(home: string, runId: string): string {
+  return path.join(home, 'runs', 'script', runId);
+}
+
+function unstarted({ runId, ordered }: ScriptRunRecord): ScriptRunView {
+  const { published, title, at } = ordered;
+  return {
+    run_id: runId,
+    script: { name: published.name, version: published.version, title },
+    state: 'waiting',
+    position: null,
+    ordered_at: at,
+    started_at: null,
+    ended_at: null,
+    elapsed_ms: null,
+    progress: null,
+    html_output: null,
+    error_summary: null,
+    correlation_id: null,
+    files: [],
+    files_omitted: 0,
+    outputs_expired_at: null,
+  };
+}
+
+function running(record: ScriptRunRecord, folder: string, { progress = null }: LiveRun): ScriptRunView {
+  const { startedAtMs, correlationId } = planIn(folder) ?? {};
+  return {
+    ...unstarted(record),
+    state: 'running',
+    started_at: startedAtMs === undefined ? null : instantText(startedAtMs),
+    elapsed_ms: startedAtMs === undefined ? null : Math.max(0, systemClock.now() - startedAtMs),
+    progress,
+    correlation_id: correlationId ?? null,
+  };
+}
+
+/** Undefined while the journal is being written or removed. */
+function planIn(folder: string): ScriptPlan | undefined {
+  try {
+    const { plan, isOurs } = openRun(folder);
+    return isOurs ? (plan as ScriptPlan | undefined) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function ended(
+  record: ScriptRunRecord,
+  folder: string,
+  { outcome, result, metadata }: ScriptFolder,
+  isScanned: boolean,
+): ScriptRunView {
+  const { status = 'failed', reason, correlation_id = null } = outcome ?? {};
+  const files = outputViews(folder, record, isScanned);
+  const [startedAt, endedAt] = [metadata?.started_at ?? null, metadata?.ended_at ?? null];
+  const isExpired = record.expired.outputs !== undefined;
+  return {
+    ...unstarted(record),
+    state: reason === 'cancelled' ? 'stopped' : status,
+    started_at: startedAt,
+    ended_at: endedAt,
+    elapsed_ms: elapsed(startedAt, endedAt),
+    html_output: isExpired ? null : (result?.html_output ?? null),
+    error_summary: result?.error_summary ?? null,
+    correlation_id,
+    files: files.slice(0, FILES_MAX),
+    files_omitted: Math.max(0, files.length - FILES_MAX),
+    outputs_expired_at: record.expired.outputs ?? null,
+  };
+}
+
+/** A page lists this many files. The archive has them all. */
+const FILES_MAX = 1_000;
+
+function elapsed(from: string | null, to: string | null): number | null {
+  const [fromMs, toMs] = [parseInstant(from ?? ''), parseInstant(to ?? '')];
+  return fromMs === undefined || toMs === undefined ? null : toMs - fromMs;
+}
+
+/** The runs that a person ordered, newest first; the runs of all with `by` undefined. */
+export function listScriptRuns(
+  cwd: string,
+  { by, limit, after }: { readonly by?: string; readonly limit: number; readonly after?: string },
+): { readonly rows: readonly ScriptRunRow[]; readonly next: string | null } {
+  const home = homeFrom(cwd);
+  const rows: ScriptRunRow[] = [];
+  for (const runId of recordedRuns(home)) {
+    if (after !== undefined && runId >= after) continue;
+    const record = readRecord(home, runId);
+    if (!record || (by !== undefined && record.ordered.by !== by)) continue;
+    if (rows.length === limit) return { rows, next: rows.at(-1)?.run_id ?? null };
+    rows.push(rowOf(home, record));
+  }
+  return { rows, next: null };
+}
+
+function rowOf(home: string, record: ScriptRunRecord): ScriptRunRow {
+  const { runId } = record;
+  const folder = runFolder(home, runId);
+  const { script, ordered_at } = unstarted(record);
+  const common = { run_id: runId, script, ordered_at, ended_at: null };
+  if (record.refused) return { ...common, state: refusedState(record) };
+  if (!existsSync(folder)) return { ...common, state: 'waiting' };
+  const { isOpen, outcome, metadata } = readScriptFolder(folder);
+  if (isOpen || !outcome) return { ...common, state: 'running' };
+  const state = outcome.reason === 'cancelled' ? 'stopped' : outcome.status;
+  return { ...common, state, ended_at: metadata?.ended_at ?? null };
+}
+
+/** The person who ordered a run; undefined if there is no such run. */
+export function ordererOf(cwd: string, runId: string): string | undefined {
+  return readRecord(homeFrom(cwd), runId)?.ordered.by;
+}

@@ -1,0 +1,177 @@
+import { existsSync, readdirSync } from 'node:fs';
+import path from 'node:path';
+import { afterAll, describe, expect, onTestFinished, test } from 'vitest';
+import type { ScriptRunView } from '../../../src/publish/views.ts';
+import { serve } from '../../../src/serve/serve.ts';
+import { closeLauncher } from '../../../src/verbs/launcher.ts';
+import { stagePublished } from '../../../src/verbs/publish/run-published.ts';
+import { publishScript } from '../../../src/verbs/publish/publish.ts';
+import { PublishWorld } from '../../publish/world.ts';
+
+afterAll(closeLauncher);
+
+/** A server of a project, and a client of it. */
+async function served(world: PublishWorld) {
+  const lines: string[] = [];
+  const serving = await serve({
+    cwd: world.cwd,
+    host: '127.0.0.1',
+    port: 0,
+    drainMs: 0,
+    onLog: line => lines.push(line),
+  });
+  onTestFinished(() => serving.stop());
+  const { origin, hash } = new URL(serving.address);
+  const authorization = `Bearer ${hash.slice('#secret='.length)}`;
+  const ask = (place: string, init: RequestInit = {}): Promise<Response> =>
+    fetch(`${origin}${place}`, { ...init, headers: { authorization, ...init.headers } });
+  const json = async <Value>(place: string, init?: RequestInit): Promise<Value> =>
+    (await (await ask(place, init)).json()) as Value;
+  return { ask, json, lines, serving };
+}
+
+/** Reads the stream of a run until the server ends it. */
+async function viewsOf(response: Response): Promise<ScriptRunView[]> {
+  const text = await response.text();
+  return [...text.matchAll(/^event: view\ndata: (.*)$/gm)].map(([, data = '']) => JSON.parse(data) as ScriptRunView);
+}
+
+function formOf(parts: Readonly<Record<string, string | File>>): FormData {
+  const form = new FormData();
+  for (const [name, value] of Object.entries(parts)) form.set(name, value);
+  return form;
+}
+
+describe('the server', () => {
+  test('publishes an uploaded folder, runs it with a form, and offers its files', async () => {
+    const world = new PublishWorld();
+    const { ask, json } = await served(world);
+    const script = {
+      schema_version: 'published-script.v1',
+      name: 'count',
+      version: '1.0.0',
+      title: 'Count',
+      script: 'run.sh',
+    };
+    const inputs = [
+      { kind: 'number', name: 'least', label: 'Least', default: 1 },
+      { kind: 'file', name: 'list', label: 'List', required: true },
+    ];
+    const folder = new FormData();
+    folder.append('file', new File([JSON.stringify({ ...script, inputs })], 'script.yaml'));
+    folder.append('file', new File([COUNTS], 'run.sh'));
+    expect(await json('/v1/scripts', { method: 'POST', body: folder })).toMatchObject({
+      name: 'count',
+      state: 'published',
+    });
+    expect(await json('/v1/scripts')).toMatchObject({
+      scripts: [{ name: 'count', title: 'Count', inputs }],
+      all: [{ name: 'count', current: '1.0.0' }],
+    });
+
+    const form = formOf({ least: '2', list: new File(['a\nb\n'], '../../x\u202e.csv') });
+    const ordered = await ask('/v1/scripts/count/runs', { method: 'POST', body: form });
+    expect(ordered.status).toBe(202);
+    const { run_id: runId } = (await ordered.json()) as { run_id: string };
+    const views = await viewsOf(await ask(`/v1/script-runs/${runId}/events`));
+    expect(views.at(-1)).toMatchObject({
+      state: 'succeeded',
+      html_output: '<p>2</p>',
+      files: [{ path: 'sub/count.txt' }],
+    });
+    expect(await json('/v1/script-runs')).toMatchObject({ runs: [{ run_id: runId, state: 'succeeded' }], next: null });
+
+    const file = await ask(`/v1/script-runs/${runId}/files/sub%2Fcount.txt`);
+    expect(file.headers.get('content-disposition')).toMatch(/^attachment; filename="count.txt"/);
+    expect(file.headers.get('x-content-type-options')).toBe('nosniff');
+    expect(file.headers.get('content-security-policy')).toBe("sandbox; default-src 'none'");
+    expect(await file.text()).toBe('2\n');
+    const archive = await ask(`/v1/script-runs/${runId}/archive`);
+    expect(archive.headers.get('content-type')).toBe('application/zip');
+    expect((await archive.arrayBuffer()).byteLength).toBe(Number(archive.headers.get('content-length')));
+    for (const name of ['..%2Fresult.json', '..%2F..%2F..%2F..%2Fetc%2Fpasswd', 'nothing'])
+      expect((await ask(`/v1/script-runs/${runId}/files/${name}`)).status).toBe(404);
+    expect(readdirSync(path.join(world.home, 'server', 'uploads'))).toEqual([]);
+  });
+
+  test('says what is wrong with each field, and keeps no upload', async () => {
+    const world = new PublishWorld();
+    world.script({ inputs: [{ kind: 'date', name: 'day', label: 'Day', required: true }] });
+    await publishScript('tool', { cwd: world.cwd });
+    const { ask, json } = await served(world);
+    const body = formOf({ day: 'tomorrow', file: new File(['x'], 'x') });
+    const refused = await ask('/v1/scripts/echo/runs', { method: 'POST', body });
+    expect(refused.status).toBe(422);
+    expect(await refused.json()).toMatchObject({
+      error: {
+        code: 'bad_inputs',
+        fields: [
+          { field: 'file', message: 'This input does not exist.' },
+          { field: 'day', message: 'Use a date such as 2026-01-31.' },
+        ],
+      },
+    });
+    expect(readdirSync(path.join(world.home, 'server', 'uploads'))).toEqual([]);
+    expect(await json('/v1/scripts/nothing')).toMatchObject({ error: { code: 'no_script' } });
+    expect((await ask('/v1/scripts/nothing/runs', { method: 'POST', body: formOf({ a: 'b' }) })).status).toBe(404);
+  });
+
+  test.each([
+    ['no boundary', { 'content-type': 'multipart/form-data' }, 'x'],
+    ['another type', { 'content-type': 'text/plain' }, 'x'],
+    [
+      'no end',
+      { 'content-type': 'multipart/form-data; boundary=b' },
+      '--b\r\ncontent-disposition: form-data; name="a"\r\n\r\nx',
+    ],
+    ['a part without a name', { 'content-type': 'multipart/form-data; boundary=b' }, '--b\r\nx: y\r\n\r\nx\r\n--b--'],
+    ['endless headers', { 'content-type': 'multipart/form-data; boundary=b' }, `--b\r\n${'x: y\r\n'.repeat(5_000)}`],
+    ['a field twice', { 'content-type': 'multipart/form-data; boundary=b' }, `${part('a')}${part('a')}--b--`],
+  ])('refuses a form with %s', async (_, headers, body) => {
+    const world = new PublishWorld();
+    await publishScript('tool', { cwd: world.cwd });
+    const { ask } = await served(world);
+    const refused = await ask('/v1/scripts/echo/runs', { method: 'POST', headers, body });
+    expect(refused.status).toBe(422);
+    const uploads = path.join(world.home, 'server', 'uploads');
+    expect(existsSync(uploads) ? readdirSync(uploads) : []).toEqual([]);
+  });
+
+  test.each(['../escape.sh', '/etc/cron.d/x', 'a\\b'])('refuses a folder with the file %j', async name => {
+    const world = new PublishWorld();
+    const { ask } = await served(world);
+    const body = `--b\r\ncontent-disposition: form-data; name="file"; filename="${name}"\r\n\r\nx\r\n--b--`;
+    const headers = { 'content-type': 'multipart/form-data; boundary=b' };
+    expect((await ask('/v1/scripts', { method: 'POST', headers, body })).status).toBe(422);
+    expect(existsSync(path.join(world.home, 'server', 'escape.sh'))).toBe(false);
+  });
+
+  test('stops a run, starts what a dead server left waiting, and shows progress', async () => {
+    const world = new PublishWorld();
+    world.file('run.sh', 'echo "PROGRESS 40% half of it"; sleep 60\n');
+    await publishScript('tool', { cwd: world.cwd });
+    const { runId } = stagePublished({ name: 'echo', cwd: world.cwd, by: 'you' });
+    const { ask, json } = await served(world);
+    const events = await ask(`/v1/script-runs/${runId}/events`);
+    const reader = (events.body as ReadableStream<Uint8Array<ArrayBuffer>>)
+      .pipeThrough(new TextDecoderStream())
+      .getReader();
+    let seen = '';
+    while (!seen.includes('"percent":40')) seen += (await reader.read()).value ?? '';
+    expect(seen).toContain('"text":"half of it"');
+    expect(await json(`/v1/script-runs/${runId}/cancel`, { method: 'POST' })).toEqual({ stopped: true });
+    while (!seen.includes('event: ended')) seen += (await reader.read()).value ?? '';
+    expect(await json(`/v1/script-runs/${runId}`)).toMatchObject({ state: 'stopped' });
+    expect(await json(`/v1/script-runs/${runId}/cancel`, { method: 'POST' })).toEqual({ stopped: false });
+  });
+});
+
+function part(name: string): string {
+  return `--b\r\ncontent-disposition: form-data; name="${name}"\r\n\r\nx\r\n`;
+}
+
+const COUNTS = `mkdir -p output/sub
+wc -l < input/list.csv > output/sub/count.txt
+grep -q '"least": 2' input/inputs.json || exit 1
+printf '{"contract_version":1,"status":"succeeded","html_output":"<p>2</p>","error_summary":null,"artifacts":[]}' > result.json
+`;

@@ -1,0 +1,138 @@
+import { useState } from 'preact/hooks';
+import { Copyable } from '../../shared/copy.tsx';
+import { instant } from '../../shared/format.ts';
+import { Text } from '../../shared/visible.tsx';
+import { order } from '../api.ts';
+import { Refused } from '../notice.tsx';
+import { useAct } from '../use-act.ts';
+import { useAnswer } from '../use-answer.ts';
+
+interface Token {
+  readonly id: string;
+  readonly name: string;
+  readonly prefix: string;
+  readonly role: string;
+  readonly expires_at: string;
+  readonly last_used_on: string | null;
+  readonly state: 'active' | 'expired' | 'revoked';
+}
+
+/** The tokens of this server. A new token is shown once. */
+export function TokensCard() {
+  const { value, refusal, again } = useAnswer<{ readonly tokens: readonly Token[] }>('/v1/tokens');
+  return (
+    <section class="card" aria-labelledby="tokens">
+      <h2 id="tokens">Access tokens</h2>
+      <NewToken onMade={again} />
+      {refusal && <Refused refusal={refusal} again={again} />}
+      {value?.tokens.length === 0 && <p class="note">There is no token yet.</p>}
+      {value && value.tokens.length > 0 && <TokenTable tokens={value.tokens} onChange={again} />}
+    </section>
+  );
+}
+
+function NewToken({ onMade }: { readonly onMade: () => void }) {
+  const [name, setName] = useState('');
+  const [role, setRole] = useState('viewer');
+  const [made, setMade] = useState('');
+  const { act, error, isBusy } = useAct();
+  const submit = (event: Event): void => {
+    event.preventDefault();
+    act(async () => {
+      const { token } = await order<{ readonly token: string }>('POST', '/v1/tokens', { name: name.trim(), role });
+      setMade(token);
+      setName('');
+      onMade();
+    });
+  };
+  return (
+    <>
+      <form class="live-inline" onSubmit={submit}>
+        <label>
+          <span>Name</span>
+          <input
+            required
+            maxLength={100}
+            value={name}
+            placeholder="ci"
+            onInput={event => setName(event.currentTarget.value)}
+          />
+        </label>
+        <label>
+          <span>Role</span>
+          <select value={role} onChange={event => setRole(event.currentTarget.value)}>
+            {['user', 'viewer', 'runner', 'admin'].map(one => (
+              <option key={one}>{one}</option>
+            ))}
+          </select>
+        </label>
+        <button type="submit" class="live-button" disabled={isBusy || name.trim() === ''}>
+          Create token
+        </button>
+      </form>
+      <p class="live-error" role="alert">
+        {error !== '' && <Text value={error} />}
+      </p>
+      {made !== '' && (
+        <div class="live-made">
+          <p>Copy the token now. The server does not show it again.</p>
+          <Copyable text={made} label="the new token" />
+        </div>
+      )}
+    </>
+  );
+}
+
+function TokenTable({ tokens, onChange }: { readonly tokens: readonly Token[]; readonly onChange: () => void }) {
+  const { act, error, isBusy } = useAct();
+  const revoke = (id: string): void =>
+    act(async () => {
+      await order('DELETE', `/v1/tokens/${encodeURIComponent(id)}`);
+      onChange();
+    });
+  return (
+    <>
+      <table class="stacked">
+        <thead>
+          <tr>
+            <th scope="col">Name</th>
+            <th scope="col">Role</th>
+            <th scope="col">State</th>
+            <th scope="col">Expires</th>
+            <th scope="col">Last used</th>
+            <th scope="col">
+              <span class="unseen">Actions</span>
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          {tokens.map(({ id, name, prefix, role, state, expires_at: expires, last_used_on: used }) => (
+            <tr key={id}>
+              <th scope="row">
+                <Text value={name} /> <code class="muted">{prefix}…</code>
+              </th>
+              <td data-label="Role">{role}</td>
+              <td data-label="State">{state}</td>
+              <td data-label="Expires">{instant(expires)}</td>
+              <td data-label="Last used">{used ?? 'never'}</td>
+              <td>
+                {state === 'active' && (
+                  <button type="button" class="small" disabled={isBusy} onClick={() => revoke(id)}>
+                    Revoke
+                    <span class="unseen">
+                      {' '}
+                      <Text value={name} />
+                    </span>
+                  </button>
+                )}
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+      <p class="live-error" role="alert">
+        {error !== '' && <Text value={error} />}
+      </p>
+    </>
+  );
+}
