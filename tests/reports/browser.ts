@@ -73,7 +73,7 @@ export const overflow = (page: Page): Promise<number> =>
   page.evaluate('document.documentElement.scrollWidth - innerWidth');
 
 /** Pairs of labels that overlap in a drawing. */
-export const overlappingLabels = (page: Page): Promise<string[]> =>
+const overlappingLabels = (page: Page): Promise<string[]> =>
   page.evaluate(() =>
     [...document.querySelectorAll('svg')].flatMap(svg => {
       const labels = [...svg.querySelectorAll('text')]

@@ -192,9 +192,10 @@ const SYNC_AFTER_MS_MAX = 1_000;
 function writeWhole(fd: number, lines: string): void {
   const length = Buffer.byteLength(lines);
   let from = writeSync(fd, lines);
-  // The bytes are needed only for the rest, because creating them takes as long as writing them.
-  const bytes = from < length ? Buffer.from(lines) : undefined;
-  while (bytes && from < length) from += writeSync(fd, bytes, from);
+  if (from === length) return;
+  // The bytes are created only for the rest, because that takes as long as writing them.
+  const bytes = Buffer.from(lines);
+  while (from < length) from += writeSync(fd, bytes, from);
 }
 
 /** Lines that are not JSON objects are left out. */
