@@ -51,14 +51,14 @@ export async function serveCommand({
 }
 
 /** How the server runs what its clients order. */
-function orderingOf({ runs, secret = [], allowTarget = [], stopRuns = false }: OrderFlags) {
+function orderingOf({ runs, secret = [], allowTarget = [], stopRuns }: OrderFlags) {
   const origins = allowTarget.map(text => {
     const origin = URL.canParse(text) ? new URL(text).origin : 'null';
     if (!/^https?:/.test(origin) || text.replace(/\/$/, '') !== origin)
       throw new Fault('usage', 'Specify an origin without a path: --allow-target https://agent.example.');
     return origin;
   });
-  return { runs, secrets: variables(secret, false), origins, stopsRuns: stopRuns };
+  return { runs, secrets: variables(secret, false), origins, stopsRuns: stopRuns === true };
 }
 
 type OrderFlags = Pick<ServeFlags, 'runs' | 'secret' | 'allowTarget' | 'stopRuns'>;

@@ -1,10 +1,15 @@
+import path from 'node:path';
 import { onTestFinished } from 'vitest';
+import { systemClock } from '../../../src/base/clock.ts';
+import { Tokens } from '../../../src/serve/access/tokens.ts';
+import { serverFolder } from '../../../src/serve/state/server-folder.ts';
 import { serve, type ServeOptions } from '../../../src/serve/serve.ts';
 
-/** A real server on a free port, asked with the secret of its address. */
+/** A real server on a free port, asked with a token. */
 export interface OrderingServer {
   readonly origin: string;
-  readonly secret: string;
+  /** A token with the role `runner`. */
+  readonly token: string;
   ask(at: string, init?: RequestInit): Promise<Response>;
   json<Answer>(at: string, init?: RequestInit): Promise<{ readonly status: number; readonly body: Answer }>;
   /** The lines of the server's log so far. */
@@ -24,16 +29,17 @@ export async function stoppableServer(cwd: string, options: Partial<ServeOptions
   const log: string[] = [];
   const onLog = (line: string): void => void log.push(line);
   const serving = await serve({ cwd, host: '127.0.0.1', port: 0, drainMs: 1_000, onLog, ...options });
-  const { origin, hash } = new URL(serving.address);
-  const secret = new URLSearchParams(hash.slice(1)).get('secret') ?? '';
+  const { origin } = new URL(serving.address);
+  const tokens = new Tokens(serverFolder(path.join(cwd, '.proctor')), systemClock);
+  const { text: token } = await tokens.create({ name: 'tests', role: 'runner', expiresInMs: undefined });
   const ask: OrderingServer['ask'] = (at, init = {}) => {
     const headers = new Headers(init.headers);
-    headers.set('authorization', `Bearer ${secret}`);
+    headers.set('authorization', `Bearer ${token}`);
     return fetch(`${origin}${at}`, { ...init, headers });
   };
   return {
     origin,
-    secret,
+    token,
     ask,
     json: async <Answer>(at: string, init?: RequestInit) => {
       const response = await ask(at, init);
