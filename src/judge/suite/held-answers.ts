@@ -37,5 +37,5 @@ export class HeldAnswers {
   }
 }
 
-const UNITS_MAX = 64 * 1024 * 1024;
+const UNITS_MAX = 16 * 1024 * 1024;
 const EACH_UNITS_MAX = 1024 * 1024;
