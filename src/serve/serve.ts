@@ -6,7 +6,8 @@ import { listen } from './listen.ts';
 import { openOrders, type Ordering } from './orders/open-orders.ts';
 import { ServerLog } from './operation/log.ts';
 
-export interface ServeOptions extends Partial<Pick<AccessSettings, 'hosts' | 'isBehindProxy' | 'oidc' | 'rates'>> {
+export interface ServeOptions
+  extends Partial<Pick<AccessSettings, 'hosts' | 'isBehindProxy' | 'oidc' | 'rates' | 'recheckMs'>> {
   readonly cwd: string;
   readonly host: string;
   /** 0 takes any free port. */

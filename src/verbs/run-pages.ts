@@ -4,8 +4,8 @@ import { printable } from '../base/printable.ts';
 import { modesIn } from '../base/private.ts';
 import type { Checker } from '../contracts/seal/index.ts';
 import { findRun, homeFrom, type RunFolder, runsIn, secondOf } from '../evidence/run-folder/runs.ts';
-import { htmlPage } from '../reports/pages/html-page.ts';
-import { DOES_NOT_VERIFY, type SmallPage } from '../reports/pages/page-kinds.ts';
+import { embeddedPage, htmlPage } from '../reports/pages/html-page.ts';
+import { DOES_NOT_VERIFY, type EmbeddedPage, type SmallPage } from '../reports/pages/page-kinds.ts';
 import { checkerAt, checkerIfUsable } from './keys.ts';
 import { comparisonFolder, makeReportFolder, refuseSealed, type ReportOptions } from './report.ts';
 
@@ -34,9 +34,20 @@ export async function runPageOf(word: string, cwd: string, options: ReportOption
   const given = out === undefined ? undefined : path.resolve(cwd, out);
   if (given !== undefined) refuseSealed(given);
   const key = named === undefined ? checkerIfUsable(cwd, signingKey) : checkerAt(cwd, { key: named });
+  const page = await smallPageOf(place, key);
+  return page && { page, folder: given ?? path.join(home, 'reports', page.top.id) };
+}
+
+/** The data of a run's page, finished or not; undefined for a suite run. */
+export async function pageDataOf(place: RunFolder, key: Checker | undefined): Promise<EmbeddedPage | undefined> {
+  const page = await smallPageOf(place, key);
+  return page && embeddedPage(page);
+}
+
+async function smallPageOf(place: RunFolder, key: Checker | undefined): Promise<SmallPage | undefined> {
   for (const reader of READERS) {
     const page = await (await reader())(place, key);
-    if (page) return { page, folder: given ?? path.join(home, 'reports', page.top.id) };
+    if (page) return page;
   }
   return undefined;
 }

@@ -1,5 +1,7 @@
+import { lutimesSync } from 'node:fs';
+import path from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
-import { monotonicMs } from '../base/clock.ts';
+import { monotonicMs, systemClock } from '../base/clock.ts';
 import { Fault } from '../base/fault.ts';
 import { random } from '../base/ids.ts';
 import { homeFrom, makeHome } from '../evidence/run-folder/runs.ts';
@@ -11,6 +13,30 @@ export function serverHome(cwd: string): string {
   makeHome(home);
   return home;
 }
+
+/** Keeps other servers away from a folder until it is closed, because its files have one writer. */
+export function holdServer(folder: string): { close(): void } {
+  const lock = takeLock(folder, SERVER_LOCK);
+  if (!lock) throw new Fault('server_running', 'Another server serves this project. Stop it first.');
+  // Processes that cannot see this one, such as those in other containers, take an old lock for a dead one.
+  const timer = setInterval(() => {
+    const nowS = systemClock.now() / 1_000;
+    try {
+      lutimesSync(path.join(folder, SERVER_LOCK), nowS, nowS);
+    } catch {
+      // The folder is gone, and with it everything that the lock protects.
+    }
+  }, TOUCH_MS).unref();
+  return {
+    close: () => {
+      clearInterval(timer);
+      lock.close();
+    },
+  };
+}
+
+const SERVER_LOCK = 'server.lock';
+const TOUCH_MS = 15_000;
 
 /** Runs `act` while no other process holds the named lock in a folder. */
 export async function whileLocked<Value>(folder: string, name: string, act: () => Value): Promise<Value> {

@@ -23,7 +23,17 @@ export function order<Answer>(method: 'POST' | 'DELETE', path: string, body?: un
   return answerOf<Answer>(path, { method, ...(body !== undefined && json) }, ANSWER_MS);
 }
 
+/** Sends a file or a form. */
+export function upload<Answer>(path: string, body: Blob | FormData, type?: string): Promise<Answer> {
+  return answerOf<Answer>(
+    path,
+    { method: 'POST', body, ...(type && { headers: { 'content-type': type } }) },
+    UPLOAD_MS,
+  );
+}
+
 const ANSWER_MS = 30_000;
+const UPLOAD_MS = 600_000;
 
 interface Asking {
   readonly method: string;
@@ -64,3 +74,33 @@ function noteClock(text: string | null): void {
 
 /** The time at the server, to about a second; null before its first answer. */
 export const serverNowMs = (): number | null => (clockAheadMs === undefined ? null : clockAheadMs + performance.now());
+
+interface Listener {
+  readonly onEvent: (kind: string, data: unknown, id: string) => void;
+  /** Whether the connection is open. The browser connects again by itself and continues after the last event. */
+  readonly onState: (isOpen: boolean) => void;
+}
+
+/** Follows a stream of events until the returned function is called. */
+export function follow(path: string, kinds: readonly string[], { onEvent, onState }: Listener): () => void {
+  const source = new EventSource(path);
+  source.addEventListener('open', () => onState(true));
+  source.addEventListener('error', () => onState(false));
+  for (const kind of kinds) {
+    source.addEventListener(kind, event => {
+      if (LAST.has(kind)) source.close();
+      onEvent(kind, dataOf(event.data), event.lastEventId);
+    });
+  }
+  return () => source.close();
+}
+
+const LAST = new Set(['sealed', 'gone', 'ended']);
+
+function dataOf(text: unknown): unknown {
+  try {
+    return JSON.parse(String(text));
+  } catch {
+    return undefined;
+  }
+}

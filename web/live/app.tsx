@@ -15,7 +15,7 @@ export function Viewer() {
   const place = usePlace();
   const [session, look] = useSession();
   const who = session.state === 'in' ? session.who : undefined;
-  const menu = MENU.filter(({ role }) => who !== undefined && includes(who.role, role));
+  const menu = MENU.filter(({ role, route }) => who && includes(who.role, role) && who.routes.has(route));
   const { isOpen, close } = useLiveKeys(menu);
   useFocusOnChange(place.path);
   return (
@@ -54,7 +54,10 @@ export function Viewer() {
 }
 
 const isAt = ({ path }: Place, href: string): boolean =>
-  path === href || path.startsWith(`${href}/`) || (path === '/' && href === '/runs');
+  path === href ||
+  path.startsWith(`${href}/`) ||
+  (path === '/' && href === '/runs') ||
+  (path.startsWith('/script-runs/') && href === '/scripts');
 
 interface ContentProps {
   readonly session: Session;
@@ -68,7 +71,9 @@ function Content({ session, place, onSession }: ContentProps) {
   if (session.state === 'unreachable') {
     return <Notice title="The server does not answer" text={session.why} action={['Try again', onSession]} />;
   }
-  const found = viewAt(place.path);
+  // Users of published scripts may not see the list of all runs.
+  const isUser = !includes(session.who.role, 'viewer');
+  const found = viewAt(place.path === '/' && isUser ? '/scripts' : place.path);
   if (!found || !includes(session.who.role, found.view.role)) return <Lost isKnown={found !== undefined} />;
   const { view, parts } = found;
   const Show = view.show;

@@ -1,11 +1,13 @@
 import { createContext } from 'preact';
-import { useCallback, useEffect, useState } from 'preact/hooks';
+import { useCallback, useContext, useEffect, useState } from 'preact/hooks';
 import { ask, order, Refusal } from './api.ts';
 
 /** Who uses the viewer. */
 export interface Who {
   readonly name: string;
   readonly role: string;
+  /** The routes of the server, such as `GET /v1/runs`. The viewer shows nothing that the server cannot do. */
+  readonly routes: ReadonlySet<string>;
 }
 
 export type Session =
@@ -14,9 +16,11 @@ export type Session =
   | { readonly state: 'out'; readonly why: string }
   | { readonly state: 'unreachable'; readonly why: string };
 
-const WhoContext = createContext<Who>({ name: '', role: 'user' });
+const WhoContext = createContext<Who>({ name: '', role: 'user', routes: new Set() });
 
 export const WhoProvider = WhoContext.Provider;
+
+export const useWho = (): Who => useContext(WhoContext);
 
 const ORDER = ['user', 'viewer', 'runner', 'admin'];
 
@@ -42,7 +46,14 @@ async function entered(): Promise<Who> {
     history.replaceState(null, '', location.pathname + location.search);
     await signIn({ secret });
   }
-  return ask<Who>('/v1/session');
+  const [{ name, role }, { paths }] = await Promise.all([
+    ask<Pick<Who, 'name' | 'role'>>('/v1/session'),
+    ask<{ readonly paths: Readonly<Record<string, object>> }>('/v1/openapi.json'),
+  ]);
+  const routes = Object.entries(paths).flatMap(([path, methods]) =>
+    Object.keys(methods).map(method => `${method.toUpperCase()} ${path}`),
+  );
+  return { name, role, routes: new Set(routes) };
 }
 
 export const signIn = (proof: { readonly secret: string } | { readonly token: string }): Promise<unknown> =>
@@ -55,3 +66,6 @@ function outOf(error: unknown): Session {
   if (error.status === 401 || error.status === 403) return { state: 'out', why: error.message };
   return { state: 'unreachable', why: error.message };
 }
+
+/** Whether the server has a route. */
+export const useHas = (route: string): boolean => useWho().routes.has(route);

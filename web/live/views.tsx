@@ -2,6 +2,9 @@ import type { ComponentType } from 'preact';
 import type { Place } from './router.ts';
 import { RunView } from './runs/run-view.tsx';
 import { RunsView } from './runs/runs-view.tsx';
+import { ScriptRunPage } from './scripts/script-run-view.tsx';
+import { ScriptView } from './scripts/script-view.tsx';
+import { ScriptsView } from './scripts/scripts-view.tsx';
 import { SettingsView } from './settings/settings-view.tsx';
 
 export interface ViewProps {
@@ -20,13 +23,17 @@ interface View {
 const VIEWS: readonly View[] = [
   { pattern: /^\/(?:runs)?$/, show: RunsView, role: 'viewer' },
   { pattern: /^\/runs\/([^/]+)$/, show: RunView, role: 'viewer' },
+  { pattern: /^\/scripts$/, show: ScriptsView, role: 'user' },
+  { pattern: /^\/scripts\/([^/]+)$/, show: ScriptView, role: 'user' },
+  { pattern: /^\/script-runs\/([^/]+)$/, show: ScriptRunPage, role: 'user' },
   { pattern: /^\/settings$/, show: SettingsView, role: 'admin' },
 ];
 
-/** The menu. A view without its route is not here. */
+/** The menu. A view is left out if the server does not have its route. */
 export const MENU = [
-  { label: 'Runs', href: '/runs', key: 'r', role: 'viewer' },
-  { label: 'Settings', href: '/settings', key: 't', role: 'admin' },
+  { label: 'Runs', href: '/runs', key: 'r', role: 'viewer', route: 'GET /v1/runs' },
+  { label: 'Scripts', href: '/scripts', key: 's', role: 'user', route: 'GET /v1/scripts' },
+  { label: 'Settings', href: '/settings', key: 't', role: 'admin', route: 'GET /v1/tokens' },
 ] as const;
 
 /** The view at a path; undefined if there is none. */

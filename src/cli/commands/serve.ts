@@ -1,4 +1,5 @@
 import { Fault } from '../../base/fault.ts';
+import { RATES } from '../../serve/access/limits.ts';
 import { serve } from '../../serve/serve.ts';
 import { interruptions } from '../options/interruptions.ts';
 import { type OidcFlags, oidcSettings } from '../options/oidc.ts';
@@ -9,6 +10,7 @@ export interface ServeFlags extends OidcFlags {
   readonly listen: string;
   readonly host?: readonly string[];
   readonly tlsBehindProxy?: true;
+  readonly rate?: number;
   readonly drain: number;
   readonly runs: number;
   readonly secret?: readonly string[];
@@ -22,6 +24,7 @@ export async function serveCommand({
   drain,
   host: hosts = [],
   tlsBehindProxy,
+  rate,
   ...flags
 }: ServeFlags): Promise<number> {
   const interrupt = interruptions();
@@ -35,6 +38,7 @@ export async function serveCommand({
       hosts,
       isBehindProxy: tlsBehindProxy === true,
       oidc: oidcSettings(flags),
+      ...(rate !== undefined && { rates: { ...RATES, requests: rate } }),
       drainMs: drain,
       onLog: line => stderr.write(line),
       ordering: orderingOf(flags),

@@ -5,14 +5,19 @@ import { styleMark } from '../page.ts';
 import type { EmbeddedPage, SmallPage } from './page-kinds.ts';
 
 /** A page of any kind as one HTML file, in pieces. The same data gives the same bytes. */
-export function htmlPage({ kind, top, data }: SmallPage): Iterable<string> {
-  const style_mark = styleMark(kind, top.id, top.at ?? '', JSON.stringify(data));
-  const page: EmbeddedPage = { kind, top, data, proctor_version: VERSION, style_mark };
+export function htmlPage(small: SmallPage): Iterable<string> {
+  const page = embeddedPage(small);
   const code = pageCode('pages');
   return joined([
-    htmlOpening({ ...top, style_mark }, code),
+    htmlOpening({ ...page.top, style_mark: page.style_mark }, code),
     embedded('page', page),
     `<script>${code.script}</script>\n`,
     HTML_END,
   ]);
+}
+
+/** The data of a page, as its script reads it. */
+export function embeddedPage({ kind, top, data }: SmallPage): EmbeddedPage {
+  const style_mark = styleMark(kind, top.id, top.at ?? '', JSON.stringify(data));
+  return { kind, top, data, proctor_version: VERSION, style_mark };
 }

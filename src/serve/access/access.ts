@@ -1,17 +1,18 @@
 import { type Clock, systemClock } from '../../base/clock.ts';
 import { Fault } from '../../base/fault.ts';
 import { BusyFault } from '../operation/busy-fault.ts';
+import { holdServer } from '../../verbs/server-home.ts';
 import { serverFolder } from '../state/server-folder.ts';
 import { Audit } from './audit.ts';
 import { type CookieScope, cookieIn, cookieName, setCookie } from './cookies.ts';
-import { refuseForeignPage } from './csrf.ts';
+import { isRead, refuseForeignPage } from './csrf.ts';
 import { clientAddress, type Place, placeOfRequest } from './hosts.ts';
 import { holderOf, type Identity, type Person, YOU } from './identity.ts';
 import { type Incoming, SEVERAL, oneHeader } from './incoming.ts';
 import { RateLimits, RATES } from './limits.ts';
 import { type AccessSettings, isForOnePerson, refuseUnsafe } from './listening.ts';
 import { LOGIN_MS_MAX, Oidc } from './oidc.ts';
-import type { ServerRole } from './roles.ts';
+import { allows, type ServerRole } from './roles.ts';
 import { AddressSecret, SESSION_MS_MAX, type SessionBegin, Sessions } from './sessions.ts';
 import { Tokens } from './tokens.ts';
 
@@ -20,7 +21,13 @@ export function openAccess(home: string, settings: AccessSettings, clock: Clock 
   const folder = serverFolder(home);
   const tokens = new Tokens(folder, clock);
   refuseUnsafe(settings, tokens.hasActive());
-  return new Access(folder, settings, tokens, clock);
+  const hold = holdServer(folder);
+  try {
+    return new Access(folder, settings, tokens, clock, hold);
+  } catch (error) {
+    hold.close();
+    throw error;
+  }
 }
 
 /** What is done, as the audit log names it. */
@@ -46,9 +53,17 @@ export class Access {
   readonly #limits: RateLimits;
   readonly #secret: AddressSecret | undefined;
   readonly #oidc: Oidc | undefined;
+  readonly #hold: ReturnType<typeof holdServer>;
   #port: number;
 
-  constructor(folder: string, settings: AccessSettings, tokens: Tokens, clock: Clock) {
+  constructor(
+    folder: string,
+    settings: AccessSettings,
+    tokens: Tokens,
+    clock: Clock,
+    hold: ReturnType<typeof holdServer>,
+  ) {
+    this.#hold = hold;
     this.#settings = settings;
     this.#port = settings.port;
     this.tokens = tokens;
@@ -81,7 +96,7 @@ export class Access {
   /** Refuses a Host that is not this server's, so that another site's name cannot lead here. */
   checkHost(incoming: Incoming): void {
     // Probes come from the machine itself, not through the proxy, and learn nothing but a state.
-    if (incoming.method !== 'GET' || !PROBES.has(incoming.url ?? '')) this.#place(incoming);
+    if (!isRead(incoming) || !PROBES.has(incoming.url ?? '')) this.#place(incoming);
   }
 
   /** Finds out who asks; undefined for a client that has not signed in. Refuses wrong, expired and revoked tokens. */
@@ -101,8 +116,24 @@ export class Access {
 
   /** Refuses a request that another site made a browser send. */
   checkOrigin(incoming: Incoming, who: Identity | undefined): void {
-    const isOpenRead = who === undefined && incoming.method === 'GET';
-    if (!isOpenRead) refuseForeignPage(incoming, who?.via ?? 'none', this.#place(incoming).origin);
+    if (who !== undefined || !isRead(incoming))
+      refuseForeignPage(incoming, who?.via ?? 'none', this.#place(incoming).origin);
+  }
+
+  /**
+   * For an answer that stays open: calls `end` when the client may no longer use the route, for example because its
+   * token was revoked. Returns a function that stops looking.
+   */
+  watch(incoming: Incoming, need: ServerRole | 'anyone', end: () => void): () => void {
+    if (need === 'anyone') return () => undefined;
+    const look = async (): Promise<void> => {
+      const who = await this.identify(incoming).catch(() => undefined);
+      if (who && allows(who.role, need)) return;
+      clearInterval(timer);
+      end();
+    };
+    const timer = setInterval(() => void look(), this.#settings.recheckMs ?? RECHECK_MS).unref();
+    return () => clearInterval(timer);
   }
 
   /** Notes an act before it happens, because an act that cannot be noted must not happen. */
@@ -182,10 +213,15 @@ export class Access {
     }
   }
 
+  /** Writes what is not yet on disk, and lets another server begin. */
   async close(): Promise<void> {
-    await this.tokens.saveUse();
-    this.#sessions.save();
-    this.audit.close();
+    try {
+      await this.tokens.saveUse();
+      this.#sessions.save();
+    } finally {
+      this.audit.close();
+      this.#hold.close();
+    }
   }
 
   /** The holder of a token, or of the secret of the printed address. */
@@ -226,6 +262,8 @@ export class Access {
     return { isSecure: this.#settings.isBehindProxy, port: this.#port };
   }
 }
+
+const RECHECK_MS = 60_000;
 
 const PROBES: ReadonlySet<string> = new Set(['/healthz', '/readyz']);
 

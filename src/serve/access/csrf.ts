@@ -8,7 +8,7 @@ import { type Incoming, type SEVERAL, oneHeader } from './incoming.ts';
  */
 export function refuseForeignPage(incoming: Incoming, via: Identity['via'], origin: string): void {
   if (via === 'token') return;
-  const isAct = incoming.method !== 'GET' && incoming.method !== 'HEAD';
+  const isAct = !isRead(incoming);
   const from = oneHeader(incoming, 'origin');
   const site = oneHeader(incoming, 'sec-fetch-site');
   // Browsers send the origin `null` for pages that hide theirs. It equals no server.
@@ -16,6 +16,11 @@ export function refuseForeignPage(incoming: Incoming, via: Identity['via'], orig
   if (isAct && site !== undefined && site !== 'same-origin') throw foreign();
   if (isAct && via === 'session' && from === undefined && site === undefined) throw foreign();
   if (!isAct && via === 'session' && !mayRead(incoming, site)) throw foreign();
+}
+
+/** Whether a request changes nothing. */
+export function isRead({ method }: Incoming): boolean {
+  return method === 'GET' || method === 'HEAD';
 }
 
 /** Following a link from elsewhere is fine. Embedding, framing or fetching this server's answers is not. */

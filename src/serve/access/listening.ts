@@ -15,6 +15,8 @@ export interface AccessSettings {
   readonly isBehindProxy: boolean;
   readonly oidc?: OidcSettings | undefined;
   readonly rates?: RateSettings | undefined;
+  /** How often an open stream checks that its client may still see it, in milliseconds. */
+  readonly recheckMs?: number | undefined;
 }
 
 /** Whether the server is for one person on this machine, who signs in with the secret of the printed address. */

@@ -73,6 +73,10 @@ async function act(server: Server, route: Route, context: ServerContext, seen: S
   seen.note?.end('done');
   if (value instanceof Streamed) {
     for (const [name, text] of Object.entries(securityHeaders('api'))) outgoing.setHeader(name, text);
+    outgoing.once(
+      'close',
+      server.access.watch(incoming, route.role, () => outgoing.destroy()),
+    );
     value.start(outgoing);
     return RESPONSE_ALREADY_SENT;
   }

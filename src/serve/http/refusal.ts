@@ -33,6 +33,7 @@ export const COMMON_REFUSALS: Readonly<Record<string, RefusalStatus>> = {
   body_too_large: 413,
   too_many_requests: 429,
   audit_failed: 503,
+  write_failed: 503,
   oidc_unreachable: 503,
   draining: 503,
   bug: 500,

@@ -5,6 +5,7 @@ import { ServerMetrics } from '../operation/metrics.ts';
 import { ScriptRunner } from '../orders/script-runner.ts';
 import type { Orders } from '../orders/orders.ts';
 import { Pages } from './pages.ts';
+import { RunData } from '../runs/run-data.ts';
 import { RunIndex } from '../runs/run-index.ts';
 
 /** What the routes act on. */
@@ -18,6 +19,7 @@ export class Server {
   readonly metrics = new ServerMetrics();
   readonly pages = new Pages();
   readonly runs: RunIndex;
+  readonly data: RunData;
   /** Runs of published scripts. */
   readonly scripts: ScriptRunner;
   readonly orders: Orders;
@@ -30,6 +32,7 @@ export class Server {
     this.log = log;
     this.orders = orders;
     this.runs = new RunIndex(home, orders);
+    this.data = new RunData(cwd);
     this.scripts = new ScriptRunner({ cwd, home, log });
   }
 

@@ -1,5 +1,6 @@
 import type { Route } from '../http/route.ts';
 import { auditRoute } from './audit.ts';
+import { DATA_ROUTES } from './data.ts';
 import { healthzRoute, metricsRoute, readyzRoute } from './health.ts';
 import { openApiRoute } from './openapi.ts';
 import { cancelRunRoute, resumeRunRoute, startSuiteRoute } from './orders.ts';
@@ -37,6 +38,7 @@ export const ROUTES: readonly Route[] = [
   startSuiteRoute,
   cancelRunRoute,
   resumeRunRoute,
+  ...DATA_ROUTES,
   ...SCRIPT_ROUTES,
   ...SCRIPT_RUN_ROUTES,
 ];

@@ -7,7 +7,7 @@ import { suiteLife } from '../../verbs/suite-process.ts';
 import { type RefusalStatus, route } from '../http/route.ts';
 import { suiteOrderIn, SUITE_ORDER_BYTES_MAX } from '../http/suite-order-body.ts';
 import { suiteOrderOf } from '../orders/suite-order.ts';
-import { runAt, runId } from './runs.ts';
+import { runAt, runId } from './run-at.ts';
 
 const orderState = record({
   run_id: z.string(),

@@ -1,10 +1,8 @@
 import * as z from 'zod/mini';
-import { Fault } from '../../base/fault.ts';
 import { count, matching, record } from '../../contracts/shape.ts';
 import { listedRuns } from '../runs/run-list.ts';
-import { type RouteContext, route } from '../http/route.ts';
-
-export const runId = () => matching(/^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/, 'a run id');
+import { route } from '../http/route.ts';
+import { runAt, runId, runParams } from './run-at.ts';
 
 const runRow = record({
   run_id: z.string(),
@@ -44,14 +42,7 @@ export const showRunRoute = route({
   path: '/v1/runs/{run_id}',
   role: 'viewer',
   why: 'Shows the state of one run.',
-  params: record({ run_id: runId() }),
+  params: runParams,
   gives: runRow,
   act: async ({ params }, { server }) => server.runs.row(runAt(params.run_id, server)),
 });
-
-/** The run with this id. */
-export function runAt(id: string, { runs }: Pick<RouteContext['server'], 'runs'>) {
-  const place = runs.places().find(one => one.id === id);
-  if (!place) throw new Fault('no_run', `There is no run ${id}.`);
-  return place;
-}

@@ -21,7 +21,7 @@ export interface RunRow {
 
 type RunState = 'waiting' | 'running' | 'finished' | 'interrupted' | 'foreign' | 'unreadable';
 
-type Place = ReturnType<typeof projectRuns>['places'][number];
+export type RunPlace = ReturnType<typeof projectRuns>['places'][number];
 
 /**
  * The runs of a project, newest first. The row of a finished run is read once. Rows are read when a page or a filter
@@ -31,7 +31,7 @@ export class RunIndex {
   readonly #home: string;
   readonly #orders: OrderStates;
   readonly #rows = new Map<string, KnownRow>();
-  #places: Place[] = [];
+  #places: RunPlace[] = [];
   #folders: readonly string[] = [];
   #stamp = '';
   #lookedAtMs = Number.NEGATIVE_INFINITY;
@@ -42,7 +42,7 @@ export class RunIndex {
   }
 
   /** All runs, newest first. It looks at the disk at most four times a second. */
-  places(): readonly Place[] {
+  places(): readonly RunPlace[] {
     const nowMs = monotonicMs();
     if (nowMs - this.#lookedAtMs < LOOK_AFTER_MS) return this.#places;
     this.#lookedAtMs = nowMs;
@@ -57,7 +57,7 @@ export class RunIndex {
     return places;
   }
 
-  async row(place: Place): Promise<RunRow> {
+  async row(place: RunPlace): Promise<RunRow> {
     const known = this.#rows.get(place.folder);
     // An evaluation may be added to a finished run, which changes its folder.
     const stamp = stampOf(place.folder);

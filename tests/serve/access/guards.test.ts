@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { openAccess } from '../../../src/serve/access/access.ts';
 import { Tokens } from '../../../src/serve/access/tokens.ts';
 import { newTokenText } from '../../../src/serve/access/token-text.ts';
 import { SERVER_ROLES, type ServerRole } from '../../../src/serve/access/roles.ts';
@@ -155,6 +156,31 @@ describe('a token', () => {
     expect(listed.text).toContain(text.slice(0, 8));
     expect(listed.text).not.toContain(text.slice(8));
     expect(listed.text).not.toContain('sha256');
+  });
+});
+
+describe('an answer that stays open', () => {
+  test('ends when the token is revoked, and not before', async () => {
+    const cwd = newProject();
+    const { text, id } = await tokenIn(cwd, 'viewer');
+    const access = openAccess(path.join(cwd, '.proctor'), {
+      listen: '127.0.0.1',
+      port: 7700,
+      hosts: [],
+      isBehindProxy: false,
+      recheckMs: 10,
+    });
+    onTestFinished(() => access.close());
+    const rawHeaders = ['Host', '127.0.0.1:7700', 'Authorization', `Bearer ${text}`];
+    const incoming = { method: 'GET', url: '/', rawHeaders, socket: {} };
+    const ended: string[] = [];
+    access.watch(incoming, 'viewer', () => ended.push('viewer'));
+    access.watch(incoming, 'admin', () => ended.push('admin'));
+    const stop = access.watch(incoming, 'user', () => ended.push('stopped'));
+    await expect.poll(() => ended).toEqual(['admin']);
+    stop();
+    await access.tokens.revoke(id);
+    await expect.poll(() => ended).toEqual(['admin', 'viewer']);
   });
 });
 

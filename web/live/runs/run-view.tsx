@@ -1,39 +1,30 @@
 import type { RunRow } from '../../../src/serve/runs/run-index.ts';
-import { instant } from '../../shared/format.ts';
-import { RunId } from '../../shared/run-id.tsx';
-import { Text } from '../../shared/visible.tsx';
-import { Refused, Stale } from '../notice.tsx';
+import { Refused } from '../notice.tsx';
+import { useHas } from '../session.ts';
 import { useTitle } from '../title.ts';
 import { useAnswer } from '../use-answer.ts';
 import type { ViewProps } from '../views.tsx';
-import { kindWord, Progress, StatePill, tookOf } from './run-words.tsx';
+import { RunPageView, useAgainOn } from './run-page-view.tsx';
+import { isSuite } from './run-words.tsx';
+import { SuiteView } from './suite-view.tsx';
+import { useRunEvents } from './use-events.ts';
 
-/** One run of any kind. */
-export function RunView({ parts: [id = ''] }: ViewProps) {
-  const { value, refusal, again } = useAnswer<RunRow>(`/v1/runs/${encodeURIComponent(id)}`, EVERY_MS);
-  useTitle(value ? `${value.state === 'finished' ? value.status : value.state} · ${id}` : id);
-  if (!value) return refusal ? <Refused refusal={refusal} again={again} /> : <p class="live-wait">Loading…</p>;
-  return (
-    <>
-      <Stale refusal={refusal} />
-      <section class="card" aria-labelledby="run">
-        <h1 id="run" class="live-run-title">
-          <RunId value={value.run_id} /> <StatePill run={value} />
-        </h1>
-        {value.subject !== null && (
-          <p>
-            <Text value={value.subject} />
-          </p>
-        )}
-        <Progress run={value} />
-        <p class="note">
-          {kindWord(value.kind)}
-          {value.started_at !== null && ` · started ${instant(value.started_at)}`}
-          {tookOf(value) !== '' && ` · ${tookOf(value)}`}
-        </p>
-      </section>
-    </>
+/** One run of any kind, live while it runs. */
+export function RunView({ place, parts: [id = ''] }: ViewProps) {
+  const { value: run, refusal, again } = useAnswer<RunRow>(`/v1/runs/${encodeURIComponent(id)}`, EVERY_MS);
+  const isOpen = run !== undefined && run.state !== 'finished' && run.state !== 'unreadable';
+  const hasEvents = useHas('GET /v1/runs/{run_id}/events');
+  const hasPage = useHas('GET /v1/runs/{run_id}/page');
+  const followed = useRunEvents(id, isOpen && hasEvents);
+  useAgainOn(followed.changes, again);
+  useTitle(id);
+  if (!run) return refusal ? <Refused refusal={refusal} again={again} /> : <p class="live-wait">Loading…</p>;
+  return isSuite(run.kind) || !hasPage ? (
+    <SuiteView run={run} place={place} followed={followed} refusal={refusal} onChange={again} />
+  ) : (
+    <RunPageView run={run} followed={followed} onChange={again} />
   );
 }
 
-const EVERY_MS = 2_000;
+/** Events tell the news. This catches what no event tells, such as a position in the queue. */
+const EVERY_MS = 5_000;

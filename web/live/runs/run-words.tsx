@@ -98,3 +98,5 @@ export function tookOf({ state, duration_ms: took, started_at: startedAt }: RunR
 const KIND_WORDS: Record<string, string> = { new: 'suite (candidate)', baseline: 'suite (baseline)' };
 
 export const kindWord = (kind: string): string => KIND_WORDS[kind] ?? kind;
+
+export const isSuite = (kind: string): boolean => kind === 'new' || kind === 'baseline' || kind === 'suite';

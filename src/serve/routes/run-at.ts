@@ -1,0 +1,16 @@
+import { Fault } from '../../base/fault.ts';
+import { matching, record } from '../../contracts/shape.ts';
+import type { Server } from '../http/server.ts';
+import type { RunPlace } from '../runs/run-index.ts';
+
+/** A name that cannot be a path. */
+export const runId = () => matching(/^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/, 'a run id');
+
+export const runParams = record({ run_id: runId() });
+
+/** The run with exactly this id. An id from outside is compared with the folders that exist; it never becomes a path. */
+export function runAt(id: string, { runs }: Pick<Server, 'runs'>): RunPlace {
+  const place = runs.places().find(one => one.id === id);
+  if (!place) throw new Fault('no_run', `There is no run ${id}.`);
+  return place;
+}

@@ -1,0 +1,80 @@
+import type { RunEvent } from '../../../src/contracts/run-events.ts';
+import { milliseconds, plural } from '../../shared/format.ts';
+import { Mark } from '../../shared/marks.tsx';
+import { Text } from '../../shared/visible.tsx';
+import type { Followed } from './use-events.ts';
+
+/** The newest lines of a run's journal, each once. */
+export function LatestEvents({ followed: { latest, isConnected } }: { readonly followed: Followed }) {
+  return (
+    <section class="card live-events" aria-labelledby="latest">
+      <h2 id="latest">
+        Latest <span class="muted">{isConnected ? 'live' : 'connecting…'}</span>
+      </h2>
+      {latest.length === 0 && <p class="note">Nothing has happened yet.</p>}
+      <ol>
+        {latest.map((event, index) => (
+          <li key={event.id ?? `${event.kind}-${index}`} data-event={event.id ?? event.kind}>
+            <EventText event={event} />
+          </li>
+        ))}
+      </ol>
+    </section>
+  );
+}
+
+function EventText({ event }: { readonly event: RunEvent }) {
+  if (event.kind === 'case') {
+    const { case_id: id, verdict, status, attempts, latency_ms: took, error_class: error, message } = event.data;
+    const kind = status === 'runner_error' ? 'error' : verdict === null ? 'unjudged' : verdict;
+    const facts = [
+      took === null ? '' : milliseconds(took),
+      attempts > 1 ? plural(attempts, 'attempt') : '',
+      error ?? '',
+      message ?? '',
+    ];
+    return (
+      <>
+        <Mark kind={kind} />
+        <code>
+          <Text value={id} />
+        </code>
+        <span class="muted">
+          <Text value={facts.filter(Boolean).join(' · ')} />
+        </span>
+      </>
+    );
+  }
+  return <Text value={textOf(event)} />;
+}
+
+function textOf(event: RunEvent): string {
+  switch (event.kind) {
+    case 'planned':
+      return event.data.cases === null ? 'Planned.' : `Planned ${plural(event.data.cases, 'case')}.`;
+    case 'sent':
+      return event.data.attempt > 1
+        ? `Sent ${event.data.case_id} again, attempt ${event.data.attempt}.`
+        : `Sent ${event.data.case_id}.`;
+    case 'failed':
+      return `Attempt ${event.data.attempt} of ${event.data.case_id} failed: ${event.data.error_class ?? event.data.message ?? 'unknown'}.`;
+    case 'noted':
+      return `${event.data.check ?? 'A check'}: ${event.data.verdict ?? 'noted'}.`;
+    case 'captured':
+      return `The program ended: ${event.data.ending.replaceAll('_', ' ')}.`;
+    default:
+      return SENTENCES[event.kind] ?? event.kind;
+  }
+}
+
+const SENTENCES: Partial<Record<RunEvent['kind'], string>> = {
+  laying: 'Proctor stores the cases.',
+  begun: 'A process began to work.',
+  left: 'The process released the run. It can be resumed.',
+  started: 'The program started.',
+  read: 'Proctor has read the result.',
+  dead: 'The process that ran it is gone.',
+  foreign: 'Another user or machine started this run.',
+  sealed: 'The run is sealed.',
+  gone: 'The run folder was removed.',
+};

@@ -1,0 +1,77 @@
+import type { ScriptInput } from '../../../src/contracts/published-script/shape.ts';
+import { Text } from '../../shared/visible.tsx';
+
+/** A field for a typed input. The browser checks what it can; the server checks everything. */
+export function InputField({ input }: { readonly input: ScriptInput }) {
+  const help = `help-${input.name}`;
+  return (
+    <label>
+      <span>
+        <Text value={input.label} />
+        {input.required === true && <span class="muted"> (required)</span>}
+      </span>
+      <Control input={input} help={help} />
+      <span class="note" id={help}>
+        {input.help !== undefined && <Text value={input.help} />}
+      </span>
+    </label>
+  );
+}
+
+function Control({ input, help }: { readonly input: ScriptInput; readonly help: string }) {
+  const common = { name: input.name, required: input.required === true, 'aria-describedby': help };
+  switch (input.kind) {
+    case 'number':
+      return (
+        <input
+          type="number"
+          {...common}
+          {...(input.default !== undefined && { defaultValue: String(input.default) })}
+          {...(input.min !== undefined && { min: input.min })}
+          {...(input.max !== undefined && { max: input.max })}
+          step={input.step ?? 'any'}
+        />
+      );
+    case 'choice':
+      return (
+        <select {...common}>
+          {input.default === undefined && <option value="">Choose…</option>}
+          {input.choices.map(choice => (
+            <option key={choice} value={choice} selected={choice === input.default}>
+              {choice}
+            </option>
+          ))}
+        </select>
+      );
+    case 'date':
+      return (
+        <input
+          type="date"
+          {...common}
+          {...(input.default !== undefined && { defaultValue: input.default })}
+          {...(input.earliest !== undefined && { min: input.earliest })}
+          {...(input.latest !== undefined && { max: input.latest })}
+        />
+      );
+    case 'file':
+      return (
+        <input
+          type="file"
+          {...common}
+          multiple={input.multiple === true}
+          {...(input.accept !== undefined && { accept: input.accept.join(',') })}
+        />
+      );
+    default:
+      return (
+        <input
+          type="text"
+          {...common}
+          {...(input.default !== undefined && { defaultValue: input.default })}
+          maxLength={input.max_length ?? TEXT_CHARS_MAX}
+        />
+      );
+  }
+}
+
+const TEXT_CHARS_MAX = 10_000;
