@@ -3,6 +3,7 @@ import { auditRoute } from './audit.ts';
 import { healthzRoute, metricsRoute, readyzRoute } from './health.ts';
 import { openApiRoute } from './openapi.ts';
 import { cancelRunRoute, resumeRunRoute, startSuiteRoute } from './orders.ts';
+import { packRoute } from './pack.ts';
 import { listRunsRoute, showRunRoute } from './runs.ts';
 import { SCRIPT_RUN_ROUTES } from './script-runs.ts';
 import { SCRIPT_ROUTES } from './scripts.ts';
@@ -37,6 +38,7 @@ export const ROUTES: readonly Route[] = [
   startSuiteRoute,
   cancelRunRoute,
   resumeRunRoute,
+  packRoute,
   ...SCRIPT_ROUTES,
   ...SCRIPT_RUN_ROUTES,
 ];
