@@ -105,6 +105,11 @@ export interface SuiteRunResult {
   readonly keyId: string | null;
 }
 
+/** The result as it is printed. It needs no plan, so it can also come from a run folder. */
+export type ShownSuiteResult = Omit<SuiteRunResult, 'runs'> & {
+  readonly runs: readonly Omit<JudgedAnswer, 'plan'>[];
+};
+
 /** A run and its verdicts. An open run, or one stopped before judging, has none yet. */
 interface JudgedAnswer extends SuiteAnswer {
   readonly judged: Evaluation['summary'] | undefined;

@@ -4,6 +4,7 @@ import { DATA_ROUTES } from './data.ts';
 import { healthzRoute, metricsRoute, readyzRoute } from './health.ts';
 import { openApiRoute } from './openapi.ts';
 import { cancelRunRoute, resumeRunRoute, startSuiteRoute } from './orders.ts';
+import { packRoute } from './pack.ts';
 import { listRunsRoute, showRunRoute } from './runs.ts';
 import { SCRIPT_RUN_ROUTES } from './script-runs.ts';
 import { SCRIPT_ROUTES } from './scripts.ts';
@@ -38,6 +39,7 @@ export const ROUTES: readonly Route[] = [
   startSuiteRoute,
   cancelRunRoute,
   resumeRunRoute,
+  packRoute,
   ...DATA_ROUTES,
   ...SCRIPT_ROUTES,
   ...SCRIPT_RUN_ROUTES,

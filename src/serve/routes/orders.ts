@@ -7,7 +7,7 @@ import { suiteLife } from '../../verbs/suite-process.ts';
 import { type RefusalStatus, route } from '../http/route.ts';
 import { suiteOrderIn, SUITE_ORDER_BYTES_MAX } from '../http/suite-order-body.ts';
 import { suiteOrderOf } from '../orders/suite-order.ts';
-import { runAt, runId } from './run-at.ts';
+import { runAt, runParams } from './run-at.ts';
 
 const orderState = record({
   run_id: z.string(),
@@ -59,7 +59,7 @@ export const cancelRunRoute = route({
   path: '/v1/runs/{run_id}/cancel',
   role: 'runner',
   why: 'Cancels a run. A suite can be resumed; other runs are sealed.',
-  params: record({ run_id: runId() }),
+  params: runParams,
   gives: orderState,
   refuses: { not_cancellable: 409, not_started_here: 409, odd_journal: 409, still_running: 409 },
   act: async ({ params }, { server }) => {
@@ -78,7 +78,7 @@ export const resumeRunRoute = route({
   path: '/v1/runs/{run_id}/resume',
   role: 'runner',
   why: 'Resumes an interrupted suite.',
-  params: record({ run_id: runId() }),
+  params: runParams,
   gives: orderState,
   status: 202,
   refuses: { not_resumable: 409, another_server: 409, run_exists: 409 },

@@ -64,13 +64,16 @@ export class RunIndex {
     if (known?.isFinal && known.stamp === stamp) return known.row;
     const { run, life } = await listedNow(place);
     const row = this.#ordered(rowOf(place.id, run, STATES[life]));
-    this.#rows.set(place.folder, { row, stamp, isFinal: life === 'finished' });
+    this.#rows.set(place.folder, { row, stamp, isFinal: row.state === 'finished' });
     return row;
   }
 
   /** No process owns a run that waits or that is about to start, so its journal alone says that it is interrupted. */
   #ordered(row: RunRow): RunRow {
-    const order = row.state === 'interrupted' ? this.#orders.find(row.run_id) : undefined;
+    const order = ['interrupted', 'finished'].includes(row.state) ? this.#orders.find(row.run_id) : undefined;
+    // Its process is still judging the answers.
+    if (row.state === 'finished')
+      return order?.state === 'running' ? { ...row, state: 'running', status: 'running' } : row;
     if (order?.state === 'waiting') return { ...row, state: 'waiting', status: 'waiting', position: order.position };
     return order?.state === 'running' ? { ...row, state: 'running', status: 'running' } : row;
   }
