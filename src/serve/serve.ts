@@ -50,6 +50,7 @@ export async function serve({
   log.note('listening', { host, port: listening.port });
   orders.start();
   server.scripts.resume();
+  server.scripts.tend();
   return {
     address: access.address,
     stop: async () => {
