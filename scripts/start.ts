@@ -3,6 +3,7 @@ import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { closeSync, cpSync, mkdirSync, mkdtempSync, openSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { createInterface } from 'node:readline/promises';
 import { gitIn } from '../stand-ins/git.ts';
 import { placeAgent } from '../stand-ins/place-agent.ts';
 
@@ -24,6 +25,7 @@ if (here.canRunAgents) showAgents();
 await showSuite();
 if (here.sandbox.works) showIntents(here.sandbox.isolation === 'strict' ? 'strict' : 'default');
 showEnd();
+await offerViewer();
 if (!isAsPromised) process.exitCode = 1;
 
 function showScripts(): void {
@@ -126,16 +128,32 @@ function showEnd(): void {
 
   ${path.relative(root, report)}
 
-The runs were in a temporary folder, which is now deleted. Try your own:
+The runs are in a temporary folder, which is deleted at the end. Try your own:
 
   npx proctor init                                         docs/getting-started.md: test your own agent
   npx proctor run agent --agent claude --task TEXT         docs/agents.md: requirements and policies
   npx proctor run script FILE                              docs/scripts.md: what a script reads and writes
   npx proctor run intent FILE                              docs/intents.md: how to write an intent
   npx proctor run suite CASES --base-url URL --as baseline docs/suites.md: how to write cases
+  npx proctor serve                                        docs/serve.md: look at runs in a browser, live
   npx proctor doctor                                       list the sandboxes that work here, and what they enforce
   npx proctor verify FILE…                                 check any document, including those from other tools`);
   if (here.notes.length > 0) console.log(`\n${here.notes.join('\n')}`);
+}
+
+/** In a terminal, the demo ends with its runs in the viewer. */
+async function offerViewer(): Promise<void> {
+  if (!process.stdin.isTTY || !process.stdout.isTTY) return;
+  const asked = createInterface({ input: process.stdin, output: process.stdout });
+  const answer = await asked.question('\nLook at these runs in the viewer now? [Y/n] ').catch(() => 'n');
+  asked.close();
+  if (/^\s*n/i.test(answer)) return;
+  // Ctrl-C ends the viewer, and then the demo.
+  process.on('SIGINT', () => {});
+  spawnSync(process.execPath, [path.join(root, 'dist', 'proctor.js'), 'serve', '--listen', '127.0.0.1:0'], {
+    cwd: folder,
+    stdio: 'inherit',
+  });
 }
 
 interface MachineHere {

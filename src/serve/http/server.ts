@@ -4,6 +4,7 @@ import { LiveHub } from '../live/hub.ts';
 import type { ServerLog } from '../operation/log.ts';
 import { ServerMetrics } from '../operation/metrics.ts';
 import { ScriptRunner } from '../orders/script-runner.ts';
+import type { Orders } from '../orders/orders.ts';
 import { Pages } from './pages.ts';
 import { RunData } from '../runs/run-data.ts';
 import { RunIndex } from '../runs/run-index.ts';
@@ -23,14 +24,16 @@ export class Server {
   readonly live = new LiveHub();
   /** Runs of published scripts. */
   readonly scripts: ScriptRunner;
+  readonly orders: Orders;
   #isDraining = false;
 
-  constructor({ cwd, home, access, log }: Pick<Server, 'cwd' | 'home' | 'access' | 'log'>) {
+  constructor({ cwd, home, access, log, orders }: Pick<Server, 'cwd' | 'home' | 'access' | 'log' | 'orders'>) {
     this.cwd = cwd;
     this.home = home;
     this.access = access;
     this.log = log;
-    this.runs = new RunIndex(home);
+    this.orders = orders;
+    this.runs = new RunIndex(home, orders);
     this.data = new RunData(cwd);
     this.scripts = new ScriptRunner({ cwd, home, log });
   }
