@@ -50,6 +50,7 @@ export const catalogue: Readonly<Record<string, CatalogueEntry>> = {
     'evaluation.seal.json',
     'comparison.seal.json',
   ]),
+  expiry: ours('expiry.v1', async () => (await import('./expiry/index.ts')).expiry, ['expired.json']),
   pack: ours('pack.v1', async () => (await import('./pack/index.ts')).pack),
   'agent-policy': ours('agent-policy.v1', async () => (await import('./agent-policy/index.ts')).agentPolicy),
   checks: ours('checks.v1', async () => (await import('./checks/index.ts')).checksFile),

@@ -53,6 +53,7 @@ export function claimInspector(surroundings: Surroundings): ClaimInspector {
           listed.add(target);
           claimed.add(target);
         }
+        if (target === undefined && surroundings.isExpired(joined(base, claim.file))) continue;
         for (const finding of judge(surroundings, place, claim, target)) {
           if (finding.level === 'must') disputed.add(target ?? joined(base, claim.file));
           report(finding);

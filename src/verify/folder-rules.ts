@@ -1,3 +1,4 @@
+import { EX } from './expiry-rules.ts';
 import { LD } from './ledger-rules.ts';
 
 /** Rules that involve several files in a folder. The inspectors in this folder implement them. */
@@ -176,7 +177,7 @@ export const SL = {
     why: 'The evidence must match what was sealed, byte for byte, wherever the folder was copied.',
     asks: [
       'every finished run of Proctor has a seal',
-      'every file that evidence/seal.json lists exists, with the stated size and SHA-256',
+      'every file that evidence/seal.json lists exists, with the stated size and SHA-256, unless it expired (EX5)',
       'the files in evidence/internal/ are either all present or all absent',
       'a file that already violates FD2 or FD3 is not reported again',
     ],
@@ -187,7 +188,7 @@ export const SL = {
     why: 'A file that was added after the seal has no known origin.',
     asks: [
       'evidence/seal.json lists every file in the folder',
-      'exempt: evidence/seal.json itself, and evaluation.json and evaluation.seal.json, at the top or in evidence/',
+      'exempt: evidence/seal.json and evidence/expired.json, and evaluation.json and evaluation.seal.json, at the top or in evidence/',
       'should (must, when strict): no temporary file for these two is left, such as .evaluation.json.0a1b2c3d4e5f.tmp',
     ],
   },
@@ -283,5 +284,6 @@ export const folderRules: readonly FolderRule[] = [
   ...Object.values(FOLDER_RULES),
   ...Object.values(SL),
   ...Object.values(JS),
+  ...Object.values(EX),
   ...Object.values(LD),
 ];

@@ -97,8 +97,10 @@ function lacksLedger({ folder }: FileSource, ledgers: Ledgers): boolean {
 
 const NO_LEDGER = 'whether runs were removed: there is no ledger';
 
+const SEALS: ReadonlySet<string> = new Set(['seal', 'judgement-seal', 'expiry']);
+
 /** Clears what a seal alone leaves unchecked, because the folder rules check it. */
 function withoutOpenQuestions(examined: Examined): Examined {
-  const isSeal = examined.contract?.name === 'seal' || examined.contract?.name === 'judgement-seal';
+  const isSeal = SEALS.has(examined.contract?.name ?? '');
   return isSeal ? { ...examined, verdict: { ...examined.verdict, not_checked: [] } } : examined;
 }

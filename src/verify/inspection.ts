@@ -10,6 +10,7 @@ import { type ClaimInspector, claimInspector } from './claims.ts';
 import { environmentInspector } from './environments.ts';
 import { evaluationInspector } from './evaluation.ts';
 import { BYTES_MAX, type Examined } from './examine.ts';
+import { type ExpiredFiles, expiredFiles } from './expired.ts';
 import { failureInspector } from './failures.ts';
 import { journalsIn } from './foreign.ts';
 import { hostPathInspector } from './host-paths.ts';
@@ -37,6 +38,7 @@ export class Inspection {
   readonly #troubled = new Set<string>();
   readonly #known: Set<string>;
   readonly #strangers = new Set<string>();
+  readonly #expired: ExpiredFiles;
 
   constructor(
     shelf: FileSource,
@@ -48,7 +50,9 @@ export class Inspection {
     this.#files = shelf.tree.paths;
     this.#known = new Set(this.journals);
     this.#isStrict = options.strict === true;
-    const surroundings = surroundingsOf(shelf, this.journals, this.#troubled, report);
+    const around = surroundingsOf(shelf, this.journals, this.#troubled, report);
+    this.#expired = expiredFiles(around);
+    const surroundings: Surroundings = { ...around, isExpired: file => this.#expired.files.has(file) };
     const trust = trustOf(options);
     this.#claims = claimInspector(surroundings);
     this.#seals = sealInspector(surroundings, this.#claims.disputed);
@@ -120,6 +124,7 @@ export class Inspection {
       ),
       ...(outside > 0 ? [`${outside} references to files outside this folder`] : []),
       ...this.#seals.notChecked,
+      ...this.#expired.notChecked,
     ];
   }
 }
@@ -129,7 +134,7 @@ function surroundingsOf(
   journals: ReadonlySet<string>,
   troubled: ReadonlySet<string>,
   report: ReportFinding,
-): Surroundings {
+): Omit<Surroundings, 'isExpired'> {
   const { tree, isForeign, folder } = shelf;
   return {
     tree,

@@ -25,6 +25,8 @@ export interface Surroundings {
   readonly journals: ReadonlySet<string>;
   /** Whether this user's Proctor started a journal's run on this machine. */
   readonly isStartedHere: (journal: string) => boolean;
+  /** Whether a missing file expired, as a valid evidence/expired.json states. */
+  readonly isExpired: (file: string) => boolean;
   readonly report: ReportFinding;
 }
 

@@ -80,8 +80,8 @@ export function sealInspector(surroundings: Surroundings, disputed: ReadonlySet<
 }
 
 /** Whether all internal files are missing, because the evidence was shared without them. */
-function lacksInternal(seal: Seal, { tree }: Surroundings): boolean {
-  const internal = seal.subjects.filter(({ name }) => name.startsWith(INTERNAL));
+function lacksInternal(seal: Seal, { tree, isExpired }: Surroundings): boolean {
+  const internal = seal.subjects.filter(({ name }) => name.startsWith(INTERNAL) && !isExpired(fileOf(seal, name)));
   return internal.length > 0 && internal.every(({ name }) => !tree.files.has(fileOf(seal, name)));
 }
 
@@ -89,11 +89,11 @@ function* changed(
   seal: Seal,
   isPublic: boolean,
   disputed: ReadonlySet<string>,
-  { tree, hashOf }: Surroundings,
+  { tree, hashOf, isExpired }: Surroundings,
 ): Generator<FolderFinding> {
   for (const { name, digest, annotations } of seal.subjects) {
     const file = fileOf(seal, name);
-    if (disputed.has(file) || (isPublic && name.startsWith(INTERNAL))) continue;
+    if (isExpired(file) || disputed.has(file) || (isPublic && name.startsWith(INTERNAL))) continue;
     const place = { rule: SL.SL5.id, level: 'must', file } as const;
     const size = tree.files.get(file);
     if (size === undefined) yield { ...place, message: 'was sealed, but is missing' };

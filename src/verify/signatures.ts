@@ -129,7 +129,7 @@ export function signatureFault(
 
 /** A seal is an envelope. A baseline contains one. */
 function envelopeIn(name: string, value: object): SealEnvelope | undefined {
-  if (name === 'seal' || name === 'judgement-seal') return value as SealEnvelope;
+  if (name === 'seal' || name === 'judgement-seal' || name === 'expiry') return value as SealEnvelope;
   return name === 'baseline' ? (value as Baseline).seal : undefined;
 }
 

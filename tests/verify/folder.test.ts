@@ -192,6 +192,8 @@ describe('a suite folder', () => {
       'JS7',
       'JS8',
       'JS9',
+      'EX5',
+      'EX6',
       'SL5',
       'SL6',
       'SL7',

@@ -35,6 +35,7 @@ const envelopeOf = <Version extends string>(version: Version) =>
 
 export const envelopeShape = envelopeOf('seal.v1');
 export const judgementEnvelopeShape = envelopeOf('judgement-seal.v1');
+export const expiryEnvelopeShape = envelopeOf('expiry.v1');
 
 type InnerEnvelope = z.infer<typeof innerEnvelopeShape>;
 

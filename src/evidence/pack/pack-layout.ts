@@ -1,6 +1,7 @@
 import { compare } from '../../contracts/check.ts';
 import type { PackDocument } from '../../contracts/pack/index.ts';
 import type { SealStatement } from '../../contracts/seal/index.ts';
+import { EXPIRED } from '../run-folder/expired.ts';
 import { SEAL } from '../run-folder/finish.ts';
 
 /** The prefix of the files in the run folder. They come first in the archive, and pack.json comes last. */
@@ -19,6 +20,7 @@ export const LATER: readonly string[] = [
   'evaluation.seal.json',
   'evidence/evaluation.json',
   'evidence/evaluation.seal.json',
+  EXPIRED,
 ];
 
 /** The files to pack: the sealed files, the seal, and files added later. Sorted. */
@@ -26,8 +28,9 @@ export function packedFiles(
   { subject }: SealStatement,
   withInternal: boolean,
   has: (file: string) => boolean,
+  expired: ReadonlySet<string>,
 ): string[] {
-  const names = subject.map(({ name }) => name);
+  const names = subject.map(({ name }) => name).filter(name => !expired.has(name) || has(name));
   const sealed = withInternal ? names : names.filter(name => !name.startsWith(INTERNAL));
   return [...sealed, SEAL, ...LATER.filter(has)].sort(compare);
 }

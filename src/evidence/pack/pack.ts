@@ -12,6 +12,7 @@ import { OWN_FILE } from '../../base/private.ts';
 import { readRegular } from '../../base/regular.ts';
 import { TAR_END, TAR_FILE_BYTES_MAX, TAR_PATH_BYTES_MAX, tarHead, tarPadding } from '../../base/tar.ts';
 import { seal, type SealStatement } from '../../contracts/seal/index.ts';
+import { expiredIn } from '../run-folder/expired.ts';
 import { SEAL } from '../run-folder/finish.ts';
 import { openOwn } from '../run-folder/own-file.ts';
 import { type OpenedSeal, openedSeal } from './pack-file.ts';
@@ -73,7 +74,11 @@ async function writeEntries(folder: string, fd: number, packing: Packing): Promi
   const opened = sealOf(folder);
   if (!opened) throw notSealed();
   const { statement, sha256: sealSha256 } = opened;
-  const { withInternal, ledgerLine, signal } = packing;
+  const { ledgerLine, signal } = packing;
+  const expired = expiredIn(folder);
+  const isGone =
+    expired.size > 0 && !statement.subject.some(({ name }) => name.startsWith(INTERNAL) && !expired.has(name));
+  const withInternal = packing.withInternal && !isGone;
   if (withInternal && !hasInternal(folder, statement)) {
     throw new Fault('no_internal', 'The internal files of this run are not in its folder, so they cannot be packed.');
   }
@@ -81,7 +86,7 @@ async function writeEntries(folder: string, fd: number, packing: Packing): Promi
   const sealed = new Map(statement.subject.map(({ name, digest }) => [name, `sha256:${digest.sha256}`]));
   const unsealed: Unsealed[] = [];
   let entries = 0;
-  for (const name of packedFiles(statement, withInternal, name => existsSync(path.join(folder, name)))) {
+  for (const name of packedFiles(statement, withInternal, name => existsSync(path.join(folder, name)), expired)) {
     const { size, sha256 } = copy(folder, name, out);
     if (sha256 !== (name === SEAL ? sealSha256 : (sealed.get(name) ?? sha256))) throw changed(name);
     if (LATER.includes(name) && !sealed.has(name)) unsealed.push({ path: FOLDER + name, sha256, size_bytes: size });

@@ -5,6 +5,7 @@ import { Fault } from '../../base/fault.ts';
 import { newCorrelationId } from '../../base/ids.ts';
 import { ProgressReader } from '../../publish/progress.ts';
 import { readRecord, recordedRuns } from '../../publish/script-runs.ts';
+import { tendScriptRuns } from '../../verbs/publish/expire-runs.ts';
 import type { LiveRun } from '../../verbs/publish/published-view.ts';
 import { cancelStaged, type PublishedOrder, runStaged, stagePublished } from '../../verbs/publish/run-published.ts';
 import { BusyFault } from '../operation/busy-fault.ts';
@@ -30,6 +31,8 @@ export class ScriptRunner {
   #waiting: Waiting[] = [];
   readonly #running = new Map<string, Running>();
   #isStopping = false;
+  #timer: NodeJS.Timeout | undefined;
+  #tending: Promise<void> = Promise.resolve();
 
   constructor({ cwd, home, log }: { readonly cwd: string; readonly home: string; readonly log: ServerLog }) {
     this.#cwd = cwd;
@@ -83,14 +86,33 @@ export class ScriptRunner {
     this.#startNext();
   }
 
+  /** Removes what is kept no longer, now and every ten minutes. */
+  tend(): void {
+    const onWarning = (message: string): void => this.#log.note('script_warning', { message });
+    const once = async (): Promise<void> => {
+      try {
+        await tendScriptRuns(this.#cwd, { onWarning });
+      } catch (error) {
+        const fault = error instanceof Fault ? error : new Fault('bug', 'Retention failed.', { cause: error });
+        this.#log.fault('retention', newCorrelationId(), fault);
+      }
+    };
+    this.#tending = once();
+    this.#timer = setInterval(() => {
+      this.#tending = this.#tending.then(once);
+    }, TEND_MS).unref();
+  }
+
   /** Starts no more runs, waits for those that run, and stops them after a while. Orders that wait stay on disk. */
   async stop(drainMs: number): Promise<void> {
     this.#isStopping = true;
+    clearInterval(this.#timer);
     const timer = setTimeout(() => {
       for (const { stop } of this.#running.values()) stop.abort();
     }, drainMs);
     await Promise.all(Array.from(this.#running.values(), ({ ended }) => ended));
     clearTimeout(timer);
+    await this.#tending;
   }
 
   #startNext(): void {
@@ -123,6 +145,7 @@ export class ScriptRunner {
   }
 }
 
+const TEND_MS = 600_000;
 const SLOTS_MIN = 4;
 const WAITING_MAX = 1_000;
 const WAITING_PER_PERSON_MAX = 100;
