@@ -84,6 +84,7 @@ const entryPoints = {
   verify: 'src/verify/index.ts',
   contracts: 'src/contracts/index.ts',
   gate: 'src/contracts/gate/decide/library.ts',
+  client: 'src/client/index.ts',
 };
 await build({
   ...common,

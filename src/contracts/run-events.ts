@@ -19,6 +19,13 @@ export interface RunEventData {
   /** A process starts or resumes a suite. */
   readonly begun: { readonly line: number; readonly at: string };
   readonly sent: { readonly line: number; readonly case_id: string; readonly attempt: number; readonly at: string };
+  /** The run of a script or an agent that answers an attempt has started. Its own events have the rest. */
+  readonly running: {
+    readonly line: number;
+    readonly case_id: string;
+    readonly attempt: number;
+    readonly run_id: string;
+  };
   /** An attempt that will be retried. */
   readonly failed: {
     readonly line: number;

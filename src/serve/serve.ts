@@ -3,6 +3,7 @@ import { openAccess } from './access/access.ts';
 import type { AccessSettings } from './access/listening.ts';
 import { Server } from './http/server.ts';
 import { listen } from './listen.ts';
+import { openOrders, type Ordering } from './orders/open-orders.ts';
 import { ServerLog } from './operation/log.ts';
 
 export interface ServeOptions
@@ -15,6 +16,8 @@ export interface ServeOptions
   readonly drainMs: number;
   /** Receives the server's log, a line at a time. */
   readonly onLog: (line: string) => void;
+  /** How the server runs what its clients order. */
+  readonly ordering?: Partial<Ordering>;
 }
 
 export interface Serving {
@@ -24,26 +27,38 @@ export interface Serving {
 }
 
 /** Starts the server of a project. It reads the run folders that are there, and needs no database. */
-export async function serve({ cwd, host, port, drainMs, onLog, ...who }: ServeOptions): Promise<Serving> {
+export async function serve({
+  cwd,
+  host,
+  port,
+  drainMs,
+  onLog,
+  ordering = {},
+  ...who
+}: ServeOptions): Promise<Serving> {
   const home = homeFrom(cwd);
   makeHome(home);
+  const log = new ServerLog(onLog);
   const access = openAccess(home, { hosts: [], isBehindProxy: false, ...who, listen: host, port });
-  const server = new Server({ cwd, home, access, log: new ServerLog(onLog) });
+  const orders = openOrders(cwd, home, log, ordering);
+  const server = new Server({ cwd, home, access, log, orders });
   const listening = await listen(server, host, port).catch(async (error: unknown) => {
-    await access.close();
+    await Promise.all([access.close(), orders.drain(0, false)]);
     throw error;
   });
   access.listensOn(listening.port);
-  server.log.note('listening', { host, port: listening.port });
+  log.note('listening', { host, port: listening.port });
+  orders.start();
   server.scripts.resume();
   server.scripts.tend();
   return {
     address: access.address,
     stop: async () => {
       server.drain();
-      await Promise.all([listening.stop(drainMs), server.scripts.stop(drainMs)]);
+      const stopsRuns = ordering.stopsRuns === true;
+      await Promise.all([listening.stop(drainMs), orders.drain(drainMs, stopsRuns), server.scripts.stop(drainMs)]);
       await access.close();
-      server.log.note('stopped');
+      log.note('stopped');
     },
   };
 }

@@ -19,7 +19,8 @@ import { aloneNotice, targetChanges } from './again-words.ts';
 import { type JudgeContext, judgedRun, type SealNotice } from './judged.ts';
 import { signerAt } from './keys.ts';
 import { removeUnbegunSuite } from './recover.ts';
-import { orderOf, runAll, type RunSuiteOptions } from './run-suite.ts';
+import { orderOf } from './lay-out-suite.ts';
+import { runAll, type RunSuiteOptions } from './run-suite.ts';
 
 /** The targets for running suspect cases again, and the budget. */
 export interface AskAgainOptions extends AgainTargets {

@@ -48,6 +48,10 @@ function knownEvent(known: KnownLine, line: number, id: string, verdictOf: Early
       const { attempt, atMs } = known;
       return { kind: 'sent', id, data: { line, case_id: known.id, attempt, at: instantText(atMs) } };
     }
+    case 'running': {
+      const { attempt, runId } = known;
+      return { kind: 'running', id, data: { line, case_id: known.id, attempt, run_id: runId } };
+    }
     case 'failed':
       return failedEvent(known, line, id);
     case 'case':

@@ -1,39 +1,25 @@
 import { realpathSync } from 'node:fs';
-import path from 'node:path';
-import { systemClock } from '../base/clock.ts';
 import { Fault } from '../base/fault.ts';
 import { bytesHash } from '../base/hash.ts';
-import { newRunId } from '../base/ids.ts';
 import { type Evaluation, isAllFailing, type UnjudgedCounts, unjudgedIn } from '../contracts/evaluation/index.ts';
 import type { LimitCheck, GateLimits } from '../contracts/gate/limits/index.ts';
 import type { Profile } from '../contracts/profile/shape.ts';
 import type { ProjectGate } from '../contracts/project/index.ts';
 import type { StatedProvenance } from '../contracts/provenance.ts';
 import type { Signer } from '../contracts/seal/index.ts';
-import { repetitionId } from '../contracts/suite/index.ts';
-import { stateWarning } from '../evidence/run-folder/chain.ts';
-import { homeFrom, makeHome, RUN_ID, type RunFolder } from '../evidence/run-folder/runs.ts';
+import { RUN_ID, type RunFolder } from '../evidence/run-folder/runs.ts';
 import { suitePlanIn } from '../evidence/suite/suite-resume.ts';
 import { takeOwnLock } from '../execute/host/locks.ts';
-import { repositoryAt } from '../execute/worktree/repository.ts';
 import { HeldAnswers } from '../judge/suite/held-answers.ts';
 import type { Requested } from '../policy/effective-limits.ts';
 import type { AgentOrder } from '../run/agent/order.ts';
 import type { AgentAsked } from '../run/suite/agent-asked.ts';
-import type { AskedTarget } from '../run/suite/case-findings.ts';
-import { checkCaseFile } from '../run/suite/cases-file.ts';
-import { copyLayout, layOutCases } from '../run/suite/layout.ts';
-import { type SuiteOrder, suitePlan } from '../run/suite/plan.ts';
-import { AGENT_CLOCKS, DEFAULT_SETTINGS, type SuiteSettings } from '../run/suite/settings.ts';
-import { layOutSuite, placeFor, executeSuite as run, type SuiteAnswer, type SuiteContext } from '../run/suite/suite.ts';
+import type { SuiteSettings } from '../run/suite/settings.ts';
+import { executeSuite as run, type SuiteAnswer, type SuiteContext } from '../run/suite/suite.ts';
 import { judgeOwnRun } from './judged.ts';
-import { signerAt } from './keys.ts';
-import { ledgerOf, refuseTaken } from './ledger.ts';
-import { removeUnbegunSuite } from './recover.ts';
-import { checkSuiteOptions } from './suite-options.ts';
-import { withDeclared } from './declared.ts';
-import { targetFor, describeTarget } from './suite-targets.ts';
-import { checkedRunId, checkedSettings, inFolder } from './suite-words.ts';
+import { laidOutSuite } from './lay-out-suite.ts';
+import { ledgerOf } from './ledger.ts';
+import { targetFor } from './suite-targets.ts';
 
 /** A suite to run, its target and its limits. */
 export interface RunSuiteOptions extends Partial<SuiteSettings>, AgentAsked {
@@ -119,6 +105,11 @@ export interface SuiteRunResult {
   readonly keyId: string | null;
 }
 
+/** The result as it is printed. It needs no plan, so it can also come from a run folder. */
+export type ShownSuiteResult = Omit<SuiteRunResult, 'runs'> & {
+  readonly runs: readonly Omit<JudgedAnswer, 'plan'>[];
+};
+
 /** A run and its verdicts. An open run, or one stopped before judging, has none yet. */
 interface JudgedAnswer extends SuiteAnswer {
   readonly judged: Evaluation['summary'] | undefined;
@@ -134,39 +125,8 @@ const NAMED_MAX = 10;
 
 /** Sends every case of a suite to its target, judges the answers and seals the evidence. */
 export async function runSuite(given: RunSuiteOptions): Promise<SuiteRunResult> {
-  checkSuiteOptions(given);
-  const { cwd = process.cwd(), repeat = 1 } = given;
-  const options = await withDeclared(given, cwd);
-  const home = homeFrom(cwd);
-  const signer = signerAt(cwd, options.signingKey);
-  const order = await orderOf(options, home, cwd);
-  const out = options.out === undefined ? path.join(home, 'runs') : path.resolve(cwd, options.out);
-  const numbers = Array.from({ length: repeat }, (_, index) => index + 1);
-  const ids = numbers.map(number => repetitionId(order.group, number));
-  for (const id of ids) removeUnbegunSuite(path.join(out, options.as, id));
-  const places = ids.map(id => placeFor(out, options.as, id));
-  if (options.runId !== undefined && options.out === undefined) refuseTaken(home, ids, options.as);
-  // A misspelled name must not leave a .proctor behind.
-  checkCaseFile(path.resolve(cwd, options.cases));
-  makeHome(home);
-  const unproven = stateWarning();
-  if (unproven !== undefined) options.onWarning?.(unproven);
-  let first: ReturnType<typeof layOutCases> | undefined;
-  for (const [index, place] of places.entries()) {
-    const write = (folder: string) => {
-      first = first
-        ? copyLayout((places[0] as RunFolder).folder, first, folder)
-        : layOutCases(path.resolve(cwd, options.cases), order.only, folder, askedTarget(order));
-      return first;
-    };
-    layOutSuite({ place, write, planOf: cases => suitePlan(order, index + 1, cases) });
-  }
-  return runAll(places, { ...options, home, signer });
-}
-
-/** What the cases are checked against: the kind of the target, and the checks of every case. */
-function askedTarget({ target: { kind }, agent }: SuiteOrder): AskedTarget {
-  return { kind, checks: (agent?.checks ?? []).flatMap(({ name }) => name ?? []) };
+  const { places, going } = await laidOutSuite(given);
+  return runAll(places, going);
 }
 
 /** What a run needs in addition to its plan. */
@@ -266,39 +226,4 @@ async function alone<Answer>({ id, folder }: RunFolder, act: () => Promise<Answe
   } finally {
     lock.close();
   }
-}
-
-/** The settings of a suite, as its plan stores them. */
-export async function orderOf(given: RunSuiteOptions, home: string, cwd: string): Promise<SuiteOrder> {
-  const options = await withDeclared(given, cwd);
-  const settings =
-    options.agent === undefined
-      ? checkedSettings({ ...options.ofTarget, ...options }, DEFAULT_SETTINGS)
-      : checkedSettings({ ...AGENT_CLOCKS, ...options.ofTarget, ...options }, DEFAULT_SETTINGS);
-  const { headers = [], secrets = {} } = options;
-  const named = await describeTarget(options, settings, home, cwd);
-  return {
-    group: options.runId === undefined ? newRunId('suite', systemClock) : checkedRunId(options.runId),
-    repetitions: options.repeat ?? 1,
-    version: options.as,
-    only: options.only ?? null,
-    ...(options.suite !== undefined && { suite: options.suite }),
-    settings,
-    secretNames: [...headers.map(({ env }) => env), ...Object.keys(secrets)],
-    keepCredentials: options.keepCredentials === true,
-    ...(options.provenance && { provenance: options.provenance }),
-    casesPath: inFolder(cwd, options.cases),
-    outDir:
-      options.out === undefined ? inFolder(path.dirname(home), path.join(home, 'runs')) : inFolder(cwd, options.out),
-    repository: await repositoryAt(cwd),
-    headers: headers.map(({ name, env }) => ({ name, env })),
-    gate: await limitsOf(options, cwd),
-    ...named,
-  };
-}
-
-/** The limits of the run. Gates are loaded only if there is one. */
-async function limitsOf(options: RunSuiteOptions, cwd: string): Promise<SuiteOrder['gate']> {
-  if (options.gate === undefined && options.limits === undefined) return undefined;
-  return (await import('./gate-settings.ts')).limitsFor(options, cwd);
 }

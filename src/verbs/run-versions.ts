@@ -4,7 +4,8 @@ import { printable } from '../base/printable.ts';
 import { homeFrom } from '../evidence/run-folder/runs.ts';
 import { type ComparedVersions, compareVersions } from './compare-versions.ts';
 import type { GateSettings } from './gate-settings.ts';
-import { orderOf, runSuite, type RunSuiteOptions, type SuiteRunResult } from './run-suite.ts';
+import { orderOf } from './lay-out-suite.ts';
+import { runSuite, type RunSuiteOptions, type SuiteRunResult } from './run-suite.ts';
 import { type SuiteVersion, versionName } from './suite-versions.ts';
 
 /** A suite for several versions: combinations of an agent and a model. */

@@ -1,3 +1,5 @@
+import { lstatSync } from 'node:fs';
+import path from 'node:path';
 import { instantText } from '../base/clock.ts';
 import { counted } from '../base/counted.ts';
 import { Fault } from '../base/fault.ts';
@@ -167,6 +169,14 @@ export async function showRun(place: RunFolder, withLog: boolean): Promise<Shown
     );
   }
   return shown;
+}
+
+/** The run that answers or answered an attempt of a suite; undefined if there is none with this id. */
+export function attemptRun(home: string, id: string): RunFolder | undefined {
+  if (!room.RUN_ID.test(id)) return undefined;
+  const lane = id.slice(0, id.indexOf('_'));
+  const folder = path.join(room.attemptsIn(home), 'runs', lane, id);
+  return lstatSync(folder, { throwIfNoEntry: false })?.isDirectory() ? { id, lane, folder } : undefined;
 }
 
 /** Finds a run by path, id, id prefix, or `latest`. Changes nothing. */

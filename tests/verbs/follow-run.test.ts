@@ -2,9 +2,12 @@ import { appendFileSync, existsSync, mkdirSync, readFileSync, renameSync, writeF
 import path from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import type { RunEvent } from '../../src/contracts/run-events.ts';
+import { Journal } from '../../src/evidence/run-folder/journal.ts';
 import type { RunFolder } from '../../src/evidence/run-folder/runs.ts';
+import { ownerHere } from '../../src/run/pipeline/runner-plan.ts';
 import { followRun } from '../../src/verbs/follow-run.ts';
 import { runScript, runSuite } from '../../src/verbs/index.ts';
+import { attemptRun } from '../../src/verbs/runs.ts';
 import { Agent, answersWell, saying } from '../run/suite/agent.ts';
 import { randomFrom } from '../support/random.ts';
 import { Place, place, until } from '../support/runs.ts';
@@ -191,6 +194,67 @@ describe('following a suite that is killed', () => {
     expect(done.size).toBe(60);
     expect(kindsOf(events).filter(kind => kind === 'begun')).toHaveLength(2);
     expect(events.at(-1)?.kind).toBe('sealed');
+  });
+});
+
+describe('following a suite whose target is a script', () => {
+  test('names the run that answers a case while it runs, and that run can be followed too', async () => {
+    const here = new Place();
+    onTestFinished(() => here.remove());
+    const script = here.file(
+      'answer.sh',
+      `#!/bin/sh\necho thinking >&2\nwhile [ ! -e ${here.cwd}/go ]; do sleep 0.05; done\n`,
+      0o755,
+    );
+    here.file('cases.json', '[{"id":"a","input":{"user":"a"}}]');
+    const found = folderFound();
+    const suiteOf = { cases: 'cases.json', cwd: here.cwd, as: 'new', retries: 0, bounds: { sandbox: 'none' } } as const;
+    const ended = runSuite({ ...suiteOf, script, onFolder: found.resolve });
+    const seen: RunEvent[] = [];
+    for await (const event of followRun(await found.promise)) {
+      if (event.kind !== 'running') continue;
+      const attempt = attemptRun(path.join(here.cwd, '.proctor'), event.data.run_id) as RunFolder;
+      for await (const inner of followRun(attempt)) {
+        seen.push(inner);
+        if (textOf(seen, 'stderr').includes('thinking')) release(here);
+      }
+    }
+    await ended;
+    expect(textOf(seen, 'stderr')).toBe('thinking\n');
+    expect(seen.at(-1)?.kind).toBe('sealed');
+  });
+});
+
+describe('following an agent', () => {
+  test('reports whole transcript lines with long texts cut, before the end of the agent, and its checks', async () => {
+    const folder = path.join(temporaryFolder(), 'agent_20260106_120000_0123456789ab');
+    mkdirSync(path.join(folder, 'evidence/steps/agent'), { recursive: true, mode: 0o700 });
+    const journal = Journal.open<object>(folder);
+    onTestFinished(() => journal.close());
+    const request = { run_id: path.basename(folder), kind: 'agent' };
+    journal.append({ is: 'planned', plan: { request, asked: { rendered_task_text: 'Fix it.' }, owner: ownerHere() } });
+    journal.append({ is: 'started', atMs: 1 });
+    const transcript = path.join(folder, 'evidence/steps/agent/transcript.ndjson');
+    const line = (seq: number, text: string): string =>
+      `${JSON.stringify({ schema_version: 'transcript-line.v1', seq, at_ms: seq, native_line: seq, kind: 'message', role: 'assistant', body: { text } })}\n`;
+    const [first, second] = [line(1, 'Hello ✓'), line(2, 'x'.repeat(10_000))];
+    writeFileSync(transcript, first + second.slice(0, 50));
+    const events: RunEvent[] = [];
+    for await (const event of followRun({ id: request.run_id, lane: 'agent', folder })) {
+      events.push(event);
+      if (event.kind === 'transcript' && event.data.entry.seq === 1) {
+        // A line that masking broke is skipped.
+        appendFileSync(transcript, `${second.slice(50)}not JSON\n${line(4, 'Bye')}`);
+        journal.append({ is: 'captured', atMs: 2, capture: { ending: { how: 'exited', code: 0 } } });
+        journal.append({ is: 'noted', atMs: 3, note: { result: { name: 'tests', verdict: 'passed' } } });
+      }
+      if (event.kind === 'noted') break;
+    }
+    expect(kindsOf(events)).toEqual(['planned', 'started', ...Array(3).fill('transcript'), 'captured', 'noted']);
+    expect(events[0]?.data).toMatchObject({ run_kind: 'agent', subject: 'Fix it.' });
+    expect(events[2]).toMatchObject({ id: `2.${Buffer.byteLength(first)}`, data: { from: 0 } });
+    expect(events[3]?.data).toMatchObject({ entry: { body: { text: 'x'.repeat(4_096), bytes_total: 10_000 } } });
+    expect(events[6]?.data).toMatchObject({ check: 'tests', verdict: 'passed' });
   });
 });
 

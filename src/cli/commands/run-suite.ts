@@ -53,6 +53,8 @@ export interface RunSuiteFlags extends LimitFlags {
   readonly retries?: number;
   readonly repeat?: number;
   readonly resume?: string;
+  readonly on?: string;
+  readonly tokenFile?: string;
   readonly header?: readonly string[];
   readonly secret?: readonly string[];
   readonly strictReplies?: true;
@@ -69,6 +71,10 @@ export interface RunSuiteFlags extends LimitFlags {
 }
 
 export async function runSuiteCommand(cases: string | undefined, flags: RunSuiteFlags): Promise<number> {
+  if (flags.on !== undefined) {
+    const { runSuiteOnCommand } = await import('./run-suite-on.ts');
+    return runSuiteOnCommand(cases, flags);
+  }
   stayLean();
   const paint = paintFor(2);
   const interrupt = interruptions();

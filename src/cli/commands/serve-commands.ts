@@ -25,6 +25,10 @@ export function addServeCommands(program: Command, ended: (code: number) => void
     )
     .option('--rate <count>', 'maximum number of requests per minute and identity (default: 6000)', atLeastOne)
     .option('--drain <time>', 'how long open requests and runs may take when the server stops', duration, 30_000)
+    .option('--runs <count>', 'how many suites run at once', atLeastOne, 2)
+    .option('--secret <name>', 'an environment variable that ordered suites may use; repeatable', collect)
+    .option('--allow-target <origin>', 'an origin that ordered suites may ask, and no others; repeatable', collect)
+    .option('--stop-runs', 'interrupt running suites when the server stops')
     .action(async (flags: ServeFlags) => {
       const { serveCommand } = await import('./serve.ts');
       ended(await serveCommand(flags));

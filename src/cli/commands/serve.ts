@@ -3,6 +3,7 @@ import { RATES } from '../../serve/access/limits.ts';
 import { serve } from '../../serve/serve.ts';
 import { interruptions } from '../options/interruptions.ts';
 import { type OidcFlags, oidcSettings } from '../options/oidc.ts';
+import { variables } from '../options/variables.ts';
 import { stderr, stdout } from '../text/out.ts';
 
 export interface ServeFlags extends OidcFlags {
@@ -11,6 +12,10 @@ export interface ServeFlags extends OidcFlags {
   readonly tlsBehindProxy?: true;
   readonly rate?: number;
   readonly drain: number;
+  readonly runs: number;
+  readonly secret?: readonly string[];
+  readonly allowTarget?: readonly string[];
+  readonly stopRuns?: true;
 }
 
 /** Serves the viewer and the API until a signal stops it. */
@@ -36,6 +41,7 @@ export async function serveCommand({
       ...(rate !== undefined && { rates: { ...RATES, requests: rate } }),
       drainMs: drain,
       onLog: line => stderr.write(line),
+      ordering: orderingOf(flags),
     });
     stdout.write(`Open ${serving.address}\nPress Ctrl-C to stop.\n`);
     await new Promise<void>(resolve => {
@@ -47,6 +53,19 @@ export async function serveCommand({
     interrupt.end();
   }
 }
+
+/** How the server runs what its clients order. */
+function orderingOf({ runs, secret = [], allowTarget = [], stopRuns }: OrderFlags) {
+  const origins = allowTarget.map(text => {
+    const origin = URL.canParse(text) ? new URL(text).origin : 'null';
+    if (!/^https?:/.test(origin) || text.replace(/\/$/, '') !== origin)
+      throw new Fault('usage', 'Specify an origin without a path: --allow-target https://agent.example.');
+    return origin;
+  });
+  return { runs, secrets: variables(secret, false), origins, stopsRuns: stopRuns === true };
+}
+
+type OrderFlags = Pick<ServeFlags, 'runs' | 'secret' | 'allowTarget' | 'stopRuns'>;
 
 /** `127.0.0.1:7700` or `[::1]:7700`. */
 function addressOf(text: string): { host: string; port: number } {

@@ -70,6 +70,8 @@ function suiteFlags(suite: Command): Command {
     .option('--idle-timeout <time>', 'stop an attempt after this long without progress (agents: 2m)', timeout)
     .option('--retries <count>', 'retries after timeouts, dropped connections, 429 and 5xx (default: 2)', wholeNumber)
     .option('--repeat <count>', 'run the suite this many times, to tell flaky cases from broken ones', atLeastOne)
+    .option('--on <url>', 'run the suite on this server, and fetch its pack; needs a token in PROCTOR_TOKEN')
+    .option('--token-file <file>', 'with --on: file with the token')
     .option('--resume <run>', 'resume an interrupted run; takes no cases')
     .option('--header <header>', HELP.header, collect)
     .option(

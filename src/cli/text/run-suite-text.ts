@@ -1,16 +1,16 @@
 import path from 'node:path';
 import { printable } from '../../base/printable.ts';
 import { repairedText } from '../../contracts/artifacts/repairs.ts';
-import type { SuiteRunResult } from '../../verbs/run-suite.ts';
+import type { ShownSuiteResult } from '../../verbs/run-suite.ts';
 import { suiteExitCode } from '../../verbs/suite-exit.ts';
 import type { Paint } from './paint.ts';
 import { sealedText } from './run-text.ts';
 import { unjudgedText, wordFor } from './show-suite.ts';
 import { countText, durationText, numberText } from './units.ts';
 
-type JudgedRun = SuiteRunResult['runs'][number];
+type JudgedRun = ShownSuiteResult['runs'][number];
 
-export function suiteRunJson(result: SuiteRunResult, stoppedBy: string | undefined): object {
+export function suiteRunJson(result: ShownSuiteResult, stoppedBy: string | undefined): object {
   const { version, runs, isAllFailing, checks, keyId } = result;
   const [first] = runs;
   const isStopped = runs.some(({ isOpen, judged }) => isOpen || judged === undefined);
@@ -43,12 +43,12 @@ export function suiteRunJson(result: SuiteRunResult, stoppedBy: string | undefin
 }
 
 /** Each run, then the total and the limits, so that the verdict comes last. */
-export function suiteRunText(result: SuiteRunResult, paint: Paint): string {
+export function suiteRunText(result: ShownSuiteResult, paint: Paint): string {
   const lines = result.runs.flatMap(run => runLines(run, result, paint));
   return `${[...lines, ...totalLines(result, paint), ...gateLines(result, paint)].join('\n')}\n`;
 }
 
-function runLines(run: JudgedRun, { version, keyId }: SuiteRunResult, paint: Paint): string[] {
+function runLines(run: JudgedRun, { version, keyId }: ShownSuiteResult, paint: Paint): string[] {
   const { place, total, ok, failed, gaveUp, troubles, isOpen, durationMs } = run;
   const counts = `${numberText(ok)} of ${countText(total, 'case')}${failed > 0 ? `, ${numberText(failed)} without an answer` : ''}`;
   return [
@@ -74,7 +74,7 @@ function runLines(run: JudgedRun, { version, keyId }: SuiteRunResult, paint: Pai
 }
 
 /** The sum of several repetitions. */
-function totalLines(result: SuiteRunResult, paint: Paint): string[] {
+function totalLines(result: ShownSuiteResult, paint: Paint): string[] {
   const { runs, version } = result;
   if (runs.length < 2) return [];
   const sum = (count: (run: JudgedRun) => number): number => runs.reduce((total, run) => total + count(run), 0);
@@ -88,7 +88,7 @@ function totalLines(result: SuiteRunResult, paint: Paint): string[] {
 }
 
 /** Says why a run fails although every case has an answer, or that it meets its limits. */
-function gateLines({ runs, isAllFailing, checks }: SuiteRunResult, paint: Paint): string[] {
+function gateLines({ runs, isAllFailing, checks }: ShownSuiteResult, paint: Paint): string[] {
   const unmet = checks?.filter(({ is_met }) => !is_met) ?? [];
   const isOver = runs.every(({ isOpen }) => !isOpen);
   const bad = [

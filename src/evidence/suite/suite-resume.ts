@@ -215,6 +215,7 @@ const lineShape = z.union([
   record({ is: z.literal('begun'), owner, atMs: count() }),
   record({ is: z.literal('left'), assets: z.optional(z.array(asset)) }),
   record({ is: z.literal('sent'), id: z.string(), attempt: count(), atMs: count(), key: z.string() }),
+  record({ is: z.literal('running'), id: z.string(), attempt: count(), runId: z.string() }),
   record({ is: z.literal('failed'), id: z.string(), attempt: anyObject(), assets: z.array(asset) }),
   record({ is: z.literal('case'), id: z.string(), assets: z.array(asset), artifact: anyObject() }),
 ]);

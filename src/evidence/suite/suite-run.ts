@@ -72,6 +72,8 @@ export type SuiteLine =
   /** The owner released the run. `assets` are files of its session, such as the log of the agent. */
   | { readonly is: 'left'; readonly assets?: readonly AssetNote[] }
   | { readonly is: 'sent'; readonly id: string; readonly attempt: number; readonly atMs: number; readonly key: string }
+  /** The run of a script or an agent that answers an attempt has started. Only viewers need this line. */
+  | { readonly is: 'running'; readonly id: string; readonly attempt: number; readonly runId: string }
   | {
       readonly is: 'failed';
       readonly id: string;

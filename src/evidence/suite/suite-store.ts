@@ -80,6 +80,11 @@ export class SuiteStore {
     return this.#journal.appendSoon({ is: 'sent', id, attempt, atMs, key });
   }
 
+  /** Records the run that answers an attempt, so that viewers can follow it. */
+  running(id: string, attempt: number, runId: string): void {
+    this.#journal.append({ is: 'running', id, attempt, runId });
+  }
+
   /** Records a failed attempt that will be retried. */
   failed(id: string, attempt: Attempt, assets: readonly Asset[]): void {
     const notes = assets.map(asset => this.#store(asset));

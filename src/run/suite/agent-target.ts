@@ -49,7 +49,7 @@ export interface CliAgent {
 export function agentTarget(agent: CliAgent): Target {
   const failedSetups = new FailedSetups();
   return {
-    async ask({ one, attempt, signal }: CaseQuestion): Promise<AttemptResult> {
+    async ask({ one, attempt, signal, onRun }: CaseQuestion): Promise<AttemptResult> {
       const events = new AgentEvents(agent.settings.bodyBytesMax / 2);
       const { recordings, repetition } = agent;
       const named = { caseId: one.id, repetition, attempt };
@@ -64,6 +64,7 @@ export function agentTarget(agent: CliAgent): Target {
             signer: agent.signer,
             signal,
             onEvent: line => events.take(line),
+            onFolder: ({ id }) => onRun?.(id),
             failedSetups,
           },
         );

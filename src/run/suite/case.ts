@@ -17,6 +17,8 @@ export interface CaseContext {
   readonly backoffMs: number;
   readonly onArrived: NonNullable<CaseQuestion['onArrived']>;
   readonly onSent: (id: string, attempt: number, atMs: number, key: string) => Promise<void>;
+  /** Called when the run of a script or an agent has started. */
+  readonly onRun?: (id: string, attempt: number, runId: string) => void;
   /** Called when an attempt failed and another one follows. */
   readonly onFailed: (id: string, attempt: Attempt, assets: readonly Asset[]) => void;
 }
@@ -46,7 +48,8 @@ export async function runCase(
       await around.onSent(one.id, number, startedAtMs, key);
       // The target was cancelled while the journal was written, and would not notice a later request.
       if (around.signal.aborted) return undefined;
-      told = await around.target.ask({ one, key, attempt: number, signal, onArrived });
+      const onRun = (runId: string): void => around.onRun?.(one.id, number, runId);
+      told = await around.target.ask({ one, key, attempt: number, signal, onRun, onArrived });
     } finally {
       // Other cases may wait for this probe, so report its end even if the disk or the sandbox fails.
       finished(!told || told.outcome.ok || !isSilence(told.outcome, told));

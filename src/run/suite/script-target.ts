@@ -39,7 +39,7 @@ export interface ScriptAgent {
  */
 export function scriptTarget(agent: ScriptAgent): Target {
   return {
-    async ask({ one, key, signal }: CaseQuestion): Promise<AttemptResult> {
+    async ask({ one, key, signal, onRun }: CaseQuestion): Promise<AttemptResult> {
       const folder = mkdtempSync(path.join(tmpdir(), 'proctor-case-'));
       try {
         const question = path.join(folder, 'case.json');
@@ -55,7 +55,13 @@ export function scriptTarget(agent: ScriptAgent): Target {
             keepCredentials: agent.keepCredentials === true,
             caps: { stdoutBytes: agent.settings.bodyBytesMax },
           },
-          { launcher: await agent.launcher(), home: agent.home, signer: agent.signer, signal },
+          {
+            launcher: await agent.launcher(),
+            home: agent.home,
+            signer: agent.signer,
+            signal,
+            onFolder: ({ id }) => onRun?.(id),
+          },
         );
         const latencyMs = answer.completedAtMs - answer.plan.startedAtMs;
         return { latencyMs, runId: answer.place.id, outcome: judged(answer, one.id, agent) };

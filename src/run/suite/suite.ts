@@ -61,10 +61,12 @@ export interface Layout {
   /** Writes the cases and the files they name into the folder. */
   readonly write: (folder: string) => { readonly cases: WrittenCases; readonly assets: readonly AssetNote[] };
   readonly planOf: (cases: WrittenCases) => SuitePlan;
+  /** Leaves the run to another process. */
+  readonly isReleased?: boolean;
 }
 
 /** Prepares the run folder. When it returns, the journal contains everything that a resume needs. */
-export function layOutSuite({ place, write, planOf }: Layout): SuitePlan {
+export function layOutSuite({ place, write, planOf, isReleased = false }: Layout): SuitePlan {
   makeFolderIn(path.dirname(place.folder), place.id);
   try {
     const journal = Journal.open<SuiteLine>(place.folder);
@@ -78,6 +80,7 @@ export function layOutSuite({ place, write, planOf }: Layout): SuitePlan {
         { href: CASES, kind: 'other', caseId: null, bytes: cases.bytes, sha256: cases.sha256 },
         ...assets,
       ]);
+      if (isReleased) journal.append({ is: 'left' });
       journal.sync();
       return plan;
     } finally {
@@ -157,6 +160,7 @@ async function askAll({ cases, plan, target, around, store, done, begun, trouble
     signal,
     backoffMs: around.backoffMs ?? BACKOFF_MS,
     onSent: store.sent.bind(store),
+    onRun: store.running.bind(store),
     onFailed: store.failed.bind(store),
   };
   const slots = new CaseSlots(settings.concurrency);

@@ -24,6 +24,8 @@ export interface CaseQuestion {
   /** From 1. */
   readonly attempt: number;
   readonly signal: AbortSignal;
+  /** Called with the id of the run that answers, for a script or an agent. */
+  readonly onRun?: (runId: string) => void;
   /**
    * Called when the answer has arrived and no other attempt will follow, so that the next case can be sent. Resolves when
    * it is time to read the answer.

@@ -46,10 +46,10 @@ interface Session {
   savedMs: number;
 }
 
-export const SESSION_IDLE_MS = 12 * 3_600_000;
+const SESSION_IDLE_MS = 12 * 3_600_000;
 export const SESSION_MS_MAX = 7 * 86_400_000;
 /** The provider may have taken a group away since. */
-export const OIDC_SESSION_MS_MAX = 86_400_000;
+const OIDC_SESSION_MS_MAX = 86_400_000;
 const SESSIONS_MAX = 10_000;
 /** Of one identity: its browsers and devices. The one unused for longest ends first. */
 const SESSIONS_EACH_MAX = 20;

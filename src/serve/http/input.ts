@@ -9,9 +9,9 @@ import type { Route, RouteInput, Upload } from './route.ts';
 export async function inputOf(route: Route, request: Request, params: Record<string, string>): Promise<RouteInput> {
   const query = Object.fromEntries(new URL(request.url).searchParams);
   const input = {
-    params: route.params && checked(route.params, params, 'path'),
-    query: checked(route.query, query, 'query'),
-    body: isUpload(route.body) || !route.body ? undefined : checked(route.body, await jsonOf(request), 'body'),
+    params: route.params && checkedInput(route.params, params, 'path'),
+    query: checkedInput(route.query, query, 'query'),
+    body: isUpload(route.body) || !route.body ? undefined : checkedInput(route.body, await jsonOf(request), 'body'),
   };
   return input as unknown as RouteInput;
 }
@@ -20,7 +20,7 @@ export function isUpload(body: Route['body']): body is Upload {
   return body !== undefined && 'upload' in body;
 }
 
-function checked(shape: Shape | undefined, value: unknown, part: string): unknown {
+export function checkedInput(shape: Shape | undefined, value: unknown, part: string): unknown {
   if (!shape) {
     const [key] = Object.keys(value as object);
     if (key !== undefined) throw invalid(`The ${part} takes no key "${printable(key)}".`);
@@ -37,7 +37,7 @@ function checked(shape: Shape | undefined, value: unknown, part: string): unknow
 async function jsonOf(request: Request): Promise<unknown> {
   if (!/^application\/json\s*(?:;|$)/i.test(request.headers.get('content-type') ?? ''))
     throw invalid('Send the body as application/json.');
-  const bytes = await bytesOf(request, JSON_BYTES_MAX);
+  const bytes = await bodyBytes(request, JSON_BYTES_MAX);
   try {
     return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
   } catch {
@@ -46,7 +46,7 @@ async function jsonOf(request: Request): Promise<unknown> {
 }
 
 /** Reads a body up to a limit. The stated length is only a first check: a body may be longer than it says. */
-async function bytesOf(request: Request, bytesMax: number): Promise<Uint8Array> {
+export async function bodyBytes(request: Request, bytesMax: number): Promise<Uint8Array> {
   const tooLarge = new Fault('body_too_large', `The body is larger than ${bytesMax} bytes.`);
   if (Number(request.headers.get('content-length') ?? 0) > bytesMax) throw tooLarge;
   const pieces: Uint8Array[] = [];

@@ -1,5 +1,6 @@
 import * as z from 'zod/mini';
 import { count, matching, record } from '../../contracts/shape.ts';
+import type { AuditLine } from '../access/audit.ts';
 import { route } from '../http/route.ts';
 
 const auditEntry = record({
@@ -31,7 +32,11 @@ export const auditRoute = route({
       ...(before !== undefined && { before: Number(before) }),
       limit: Number(limit ?? 50),
     });
-    const entries = lines.map(({ schema_version: _, previous_sha256: __, began: ___, ...entry }) => entry);
-    return { entries, next };
+    return { entries: lines.map(entryOf), next };
   },
 });
+
+/** An entry without what only the file needs. */
+function entryOf({ schema_version: _version, previous_sha256: _previous, began: _began, ...entry }: AuditLine) {
+  return entry;
+}

@@ -1,8 +1,11 @@
 import type { Route } from '../http/route.ts';
 import { auditRoute } from './audit.ts';
 import { DATA_ROUTES } from './data.ts';
+import { runEventsRoute } from './events.ts';
 import { healthzRoute, metricsRoute, readyzRoute } from './health.ts';
 import { openApiRoute } from './openapi.ts';
+import { cancelRunRoute, resumeRunRoute, startSuiteRoute } from './orders.ts';
+import { packRoute } from './pack.ts';
 import { listRunsRoute, showRunRoute } from './runs.ts';
 import { SCRIPT_RUN_ROUTES } from './script-runs.ts';
 import { SCRIPT_ROUTES } from './scripts.ts';
@@ -34,7 +37,12 @@ export const ROUTES: readonly Route[] = [
   auditRoute,
   listRunsRoute,
   showRunRoute,
+  startSuiteRoute,
+  cancelRunRoute,
+  resumeRunRoute,
+  packRoute,
   ...DATA_ROUTES,
+  runEventsRoute,
   ...SCRIPT_ROUTES,
   ...SCRIPT_RUN_ROUTES,
 ];

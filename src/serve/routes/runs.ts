@@ -13,6 +13,7 @@ const runRow = record({
   started_at: z.nullable(z.string()),
   duration_ms: z.nullable(z.number()),
   progress: z.nullable(record({ done: count(), total: count() })),
+  position: z.nullable(count()),
   verdicts: z.nullable(record({ passed: count(), failed: count(), total: count() })),
 });
 

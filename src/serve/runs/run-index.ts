@@ -14,6 +14,8 @@ export interface RunRow {
   readonly started_at: string | null;
   readonly duration_ms: number | null;
   readonly progress: { readonly done: number; readonly total: number } | null;
+  /** Its position among the waiting runs, from 1; null if it does not wait. */
+  readonly position: number | null;
   readonly verdicts: { readonly passed: number; readonly failed: number; readonly total: number } | null;
 }
 
@@ -27,14 +29,16 @@ export type RunPlace = ReturnType<typeof projectRuns>['places'][number];
  */
 export class RunIndex {
   readonly #home: string;
+  readonly #orders: OrderStates;
   readonly #rows = new Map<string, KnownRow>();
   #places: RunPlace[] = [];
   #folders: readonly string[] = [];
   #stamp = '';
   #lookedAtMs = Number.NEGATIVE_INFINITY;
 
-  constructor(home: string) {
+  constructor(home: string, orders: OrderStates = { find: () => undefined }) {
     this.#home = home;
+    this.#orders = orders;
   }
 
   /** All runs, newest first. It looks at the disk at most four times a second. */
@@ -59,10 +63,25 @@ export class RunIndex {
     const stamp = stampOf(place.folder);
     if (known?.isFinal && known.stamp === stamp) return known.row;
     const { run, life } = await listedNow(place);
-    const row = rowOf(place.id, run, STATES[life]);
-    this.#rows.set(place.folder, { row, stamp, isFinal: life === 'finished' });
+    const row = this.#ordered(rowOf(place.id, run, STATES[life]));
+    this.#rows.set(place.folder, { row, stamp, isFinal: row.state === 'finished' });
     return row;
   }
+
+  /** No process owns a run that waits or that is about to start, so its journal alone says that it is interrupted. */
+  #ordered(row: RunRow): RunRow {
+    const order = ['interrupted', 'finished'].includes(row.state) ? this.#orders.find(row.run_id) : undefined;
+    // Its process is still judging the answers.
+    if (row.state === 'finished')
+      return order?.state === 'running' ? { ...row, state: 'running', status: 'running' } : row;
+    if (order?.state === 'waiting') return { ...row, state: 'waiting', status: 'waiting', position: order.position };
+    return order?.state === 'running' ? { ...row, state: 'running', status: 'running' } : row;
+  }
+}
+
+/** What the server knows about the runs that its clients ordered. */
+interface OrderStates {
+  find(id: string): { readonly state: string; readonly position: number | null } | undefined;
 }
 
 interface KnownRow {
@@ -97,6 +116,7 @@ function rowOf(id: string, run: Listed, state: RunState): RunRow {
     started_at: run.startedAt ?? null,
     duration_ms: run.durationMs ?? null,
     progress: run.progress ?? null,
+    position: null,
     verdicts: judged ? { passed: judged.passed, failed: judged.failed, total: judged.total } : null,
   };
 }

@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type RequestListener, type ServerRe
 import type { AddressInfo } from 'node:net';
 import { onTestFinished } from 'vitest';
 // @ts-expect-error The package has no types.
-import Provider from 'oidc-provider';
+import { Provider } from 'oidc-provider';
 import type { OidcSettings } from '../../../src/serve/access/oidc.ts';
 import { type Answer, send, type World, world } from './serve-world.ts';
 
@@ -74,7 +74,7 @@ export interface Lie {
 }
 
 /** A provider that lies in one respect. Its answer to any code is an ID token with the nonce of the last sign-in. */
-export async function lyingProvider(lie: Lie): Promise<{ issuer: string; hear(address: string): void }> {
+export async function lyingProvider(lie: Lie): Promise<{ issuer: string; hear: (address: string) => void }> {
   const { origin, listen } = await listening();
   let nonce = '';
   listen((request, response) => {

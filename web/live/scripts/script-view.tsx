@@ -88,6 +88,22 @@ interface VersionsProps {
   readonly onChange: () => void;
 }
 
+function VersionsHead() {
+  return (
+    <thead>
+      <tr>
+        <th scope="col">Version</th>
+        <th scope="col">State</th>
+        <th scope="col">Author</th>
+        <th scope="col">When</th>
+        <th scope="col">
+          <span class="unseen">Actions</span>
+        </th>
+      </tr>
+    </thead>
+  );
+}
+
 /** Every version, for those who publish. Administrators offer, withdraw and roll back. */
 function Versions({ listing, path, onChange }: VersionsProps) {
   const isAdmin = includes(useWho().role, 'admin');
@@ -101,17 +117,7 @@ function Versions({ listing, path, onChange }: VersionsProps) {
     <section class="card" aria-labelledby="versions">
       <h2 id="versions">Versions</h2>
       <table class="stacked">
-        <thead>
-          <tr>
-            <th scope="col">Version</th>
-            <th scope="col">State</th>
-            <th scope="col">Author</th>
-            <th scope="col">When</th>
-            <th scope="col">
-              <span class="unseen">Actions</span>
-            </th>
-          </tr>
-        </thead>
+        <VersionsHead />
         <tbody>
           {listing.versions.map(({ version, state, is_current: isCurrent, author, at }) => (
             <tr key={version}>

@@ -1,0 +1,33 @@
+import type { RemoteRules } from '../../verbs/remote-suite.ts';
+import type { ServerLog } from '../operation/log.ts';
+import { serverFolder } from '../state/server-folder.ts';
+import { Orders } from './orders.ts';
+import { suiteOrders } from './suite-orders.ts';
+
+/** How a server runs what its clients order. */
+export interface Ordering extends RemoteRules {
+  /** How many suites run at once. */
+  readonly runs: number;
+  /** How many orders of one identity may wait. */
+  readonly waitingPerIdentity: number;
+  /** The environment of the processes that run suites; that of the server by default. */
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  /** Interrupts running suites when the server stops. */
+  readonly stopsRuns: boolean;
+}
+
+/** Reads the orders of a project. */
+export function openOrders(cwd: string, home: string, log: ServerLog, ordering: Partial<Ordering>): Orders {
+  const { secrets = {}, origins = [], runs = RUNS, waitingPerIdentity = WAITING_PER_IDENTITY, environment } = ordering;
+  return new Orders({
+    root: serverFolder(home, 'orders'),
+    log,
+    kinds: { suite: suiteOrders({ cwd, home, environment, rules: { secrets, origins } }) },
+    limits: { atOnce: { suites: runs, intents: INTENTS }, waitingMax: WAITING_MAX, waitingPerIdentity },
+  });
+}
+
+const RUNS = 2;
+const INTENTS = 4;
+const WAITING_MAX = 1_000;
+const WAITING_PER_IDENTITY = 100;

@@ -1,0 +1,272 @@
+import { rmSync } from 'node:fs';
+import path from 'node:path';
+import { setTimeout as wait } from 'node:timers/promises';
+import { instantText, systemClock } from '../../base/clock.ts';
+import { Fault } from '../../base/fault.ts';
+import { takeOrdersLock } from '../../verbs/orders-lock.ts';
+import { BusyFault } from '../operation/busy-fault.ts';
+import { createOrder, noteOrder, type OrderedLine, orderNames, readOrder } from './order-folder.ts';
+import type { OrderEnd, OrderRunning } from './order-kind.ts';
+import type { NewOrder, OrdersOptions, OrderView } from './order-terms.ts';
+import { Order } from './order.ts';
+
+/*
+ * What is written, in this order. The server may be killed between any two steps.
+ *
+ *  1. the folder of the order and its files   No line `ordered` yet: the next server removes the folder.
+ *  2. `ordered`                               The next server continues here, although no client got an answer.
+ *  3. the run folder of a suite               Half of it: `prepare` removes it and starts again. All of it: used as it is.
+ *  4. `laid`                                  The client gets its answer after this line.
+ *  5. `begun`                                 No process and no run folder of an intent: it begins again.
+ *  6. the process of a suite, or an intent    A second process of one suite ends at once, because of the lock of its run.
+ *  7. `started`                               The next server watches this process, or resumes the suite if it is dead.
+ *  8. the seal of the run                     The next server sees a finished run.
+ *  9. `ended`
+ */
+
+/** Everything that waits for this server or runs for it. One server per project takes orders. */
+export class Orders {
+  readonly #options: OrdersOptions;
+  readonly #orders = new Map<string, Order>();
+  readonly #lock: ReturnType<typeof takeOrdersLock>;
+  readonly #leave = new AbortController();
+  #isDraining = false;
+
+  /** Reads the orders of earlier servers. Call `start` to continue them. */
+  constructor(options: OrdersOptions) {
+    this.#options = options;
+    this.#lock = takeOrdersLock(options.root);
+    if (!this.#lock) options.log.note('orders_taken', { message: ANOTHER });
+    else for (const name of orderNames(options.root)) this.#read(name);
+  }
+
+  #read(name: string): void {
+    const folder = path.join(this.#options.root, name);
+    const stored = readOrder(folder);
+    if (stored === 'foreign') this.#options.log.note('foreign_order', { run_id: name, message: FOREIGN });
+    else if (stored === 'unstored') rmSync(folder, { recursive: true, force: true });
+    else this.#orders.set(name, new Order(name, folder, stored));
+  }
+
+  /** Continues what earlier servers began, and starts what waits. */
+  start(): void {
+    for (const order of this.#inOrder()) if (order.state === 'waiting' && order.begins > 0) this.#begin(order);
+    this.#pump();
+  }
+
+  /** Stores an order. The same order with the same key or run id is stored once. */
+  async place(asked: NewOrder): Promise<OrderView> {
+    this.#checkOpen();
+    const known = this.#orders.get(asked.id) ?? this.#withKey(asked);
+    if (known) {
+      if (known.ordered.by !== asked.by || known.ordered.digest !== asked.digest)
+        throw new Fault('run_exists', 'Another order has this run id or key. Use another one.');
+      await known.ready;
+      return this.#view(known);
+    }
+    this.#checkRoom(asked.by);
+    const { id, files, ...rest } = asked;
+    const ordered: OrderedLine = { is: 'ordered', at: instantText(systemClock.now()), ...rest };
+    const folder = path.join(this.#options.root, id);
+    createOrder(folder, files, ordered);
+    const order = new Order(id, folder, {
+      ordered,
+      waitsSince: ordered.at,
+      isLaid: false,
+      begins: 0,
+      owner: undefined,
+      ended: undefined,
+    });
+    this.#orders.set(id, order);
+    order.ready = this.#prepare(order);
+    await order.ready;
+    this.#pump();
+    return this.#view(order);
+  }
+
+  async #prepare(order: Order): Promise<void> {
+    order.isPreparing = true;
+    order.isNew = true;
+    try {
+      await this.#kindOf(order).prepare(order);
+      order.note({ is: 'laid' });
+    } catch (error) {
+      this.#orders.delete(order.id);
+      rmSync(order.folder, { recursive: true, force: true });
+      throw error;
+    } finally {
+      order.isPreparing = false;
+    }
+  }
+
+  /** Orders a run again that was interrupted. */
+  again(id: string, by: string, ordered: OrderedLine): OrderView {
+    this.#checkOpen();
+    this.#checkRoom(by);
+    const known = this.#orders.get(id);
+    if (known && known.state !== 'ended') return this.#view(known);
+    if (known && known.ordered.input['lane'] !== ordered.input['lane'])
+      throw new Fault(
+        'run_exists',
+        'Another run with this id was ordered. Resume this one with proctor run suite --resume.',
+      );
+    const folder = path.join(this.#options.root, id);
+    const at = instantText(systemClock.now());
+    if (!known) createOrder(folder, [], ordered);
+    noteOrder(folder, { is: 'again', at, by });
+    this.#read(id);
+    this.#pump();
+    return this.#view(this.#orders.get(id) as Order);
+  }
+
+  /** Cancels an order, and waits until its run has stopped. */
+  async cancel(id: string): Promise<OrderView | undefined> {
+    const order = this.#orders.get(id);
+    if (!order || order.state === 'ended') return undefined;
+    await order.ready;
+    if (order.state === 'waiting') this.#end(order, { how: 'cancelled', message: null });
+    else {
+      order.cancel.abort();
+      const isOver = await Promise.race([order.over, wait(CANCEL_MS, 'late', { ref: false })]);
+      if (isOver === 'late')
+        throw new Fault('still_running', 'The run was told to stop, but is still running. Look at it again later.');
+    }
+    this.#pump();
+    return this.#view(order);
+  }
+
+  find(id: string): OrderView | undefined {
+    const order = this.#orders.get(id);
+    return order && this.#view(order);
+  }
+
+  #view(order: Order): OrderView {
+    const { how = null, message = null } = order.ended ?? {};
+    const position = order.state === 'waiting' ? this.#positionOf(order) : null;
+    return { run_id: order.id, state: order.state, position, how, message };
+  }
+
+  #positionOf(order: Order): number {
+    const { lane } = this.#kindOf(order);
+    const isBefore = (one: Order): boolean => one.age <= order.age && this.#kindOf(one).lane === lane;
+    return [...this.#orders.values()].filter(one => one.state === 'waiting' && isBefore(one)).length;
+  }
+
+  /**
+   * Begins no more orders. Intents may finish within the time, and are then stopped. Suites continue in their own
+   * processes, unless `stopRuns` interrupts them.
+   */
+  async drain(drainMs: number, stopRuns: boolean): Promise<void> {
+    this.#isDraining = true;
+    const running = [...this.#orders.values()].filter(({ state }) => state === 'running');
+    const staying = running.filter(order => !this.#kindOf(order).outlives);
+    const outliving = running.filter(order => this.#kindOf(order).outlives);
+    if (stopRuns) for (const order of outliving) order.interrupt();
+    const mine = stopRuns ? running : staying;
+    await Promise.race([Promise.all(mine.map(({ over }) => over)), wait(drainMs, undefined, { ref: false })]);
+    for (const { cancel } of staying) cancel.abort();
+    await Promise.race([Promise.all(mine.map(({ over }) => over)), wait(CANCEL_MS, undefined, { ref: false })]);
+    this.#leave.abort();
+    await Promise.race([Promise.all(running.map(({ over }) => over)), wait(CANCEL_MS, undefined, { ref: false })]);
+    this.#lock?.close();
+  }
+
+  #pump(): void {
+    if (this.#isDraining || !this.#lock) return;
+    for (const order of this.#inOrder()) {
+      if (order.state !== 'waiting' || order.isPreparing) continue;
+      const { lane } = this.#kindOf(order);
+      const running = [...this.#orders.values()].filter(
+        one => one.state === 'running' && this.#kindOf(one).lane === lane,
+      );
+      if (running.length < this.#options.limits.atOnce[lane]) this.#begin(order);
+    }
+  }
+
+  #begin(order: Order): void {
+    const { log } = this.#options;
+    try {
+      order.begin();
+    } catch (error) {
+      if (!(error instanceof Fault)) throw error;
+      log.fault('begin_order', order.id, error);
+      setTimeout(() => this.#pump(), AGAIN_MS).unref();
+      return;
+    }
+    log.note('order_begun', { run_id: order.id, kind: order.ordered.kind });
+    const running = { cancel: order.cancel.signal, leave: this.#leave.signal, note: order.note.bind(order) };
+    order.over = this.#untilOver(order, running);
+  }
+
+  async #untilOver(order: Order, running: OrderRunning): Promise<void> {
+    let end: OrderEnd;
+    try {
+      end = await this.#kindOf(order).run(order, running);
+    } catch (cause) {
+      const fault = cause instanceof Fault ? cause : new Fault('bug', 'The server hit an internal error.', { cause });
+      this.#options.log.fault('order', order.id, fault);
+      end = { how: 'failed', message: fault.message };
+    }
+    // The next server resumes what this one interrupted.
+    if (end && !(order.isInterrupted && end.how === 'cancelled')) this.#end(order, end);
+    this.#pump();
+  }
+
+  #end(order: Order, end: Parameters<Order['end']>[0]): void {
+    try {
+      order.end(end);
+    } catch (error) {
+      // The next server finds the run sealed, and ends the order then.
+      if (!(error instanceof Fault)) throw error;
+      this.#options.log.fault('end_order', order.id, error);
+    }
+    this.#options.log.note('order_ended', { run_id: order.id, how: end.how });
+    const ended = this.#inOrder().filter(({ state }) => state === 'ended');
+    // A run that was not finished may be resumed, and needs the files of its order.
+    const old = ended.slice(0, -ENDED_MAX).filter(one => one.ended?.how !== 'cancelled');
+    for (const { id, folder } of old) {
+      this.#orders.delete(id);
+      rmSync(folder, { recursive: true, force: true });
+    }
+  }
+
+  #inOrder(): Order[] {
+    return [...this.#orders.values()].sort((a, b) => (a.age < b.age ? -1 : 1));
+  }
+
+  #kindOf({ ordered }: Order) {
+    const kind = this.#options.kinds[ordered.kind];
+    if (!kind) throw new Fault('unknown_order', 'The server does not know this kind of order.');
+    return kind;
+  }
+
+  #withKey({ key, by }: NewOrder): Order | undefined {
+    if (key === null) return undefined;
+    return [...this.#orders.values()].find(({ ordered }) => ordered.key === key && ordered.by === by);
+  }
+
+  #checkOpen(): void {
+    if (this.#isDraining) throw new BusyFault('draining', 'The server is stopping. Try again in a minute.', 60);
+    if (!this.#lock) throw new Fault('another_server', ANOTHER);
+  }
+
+  #checkRoom(by: string): void {
+    const { waitingMax, waitingPerIdentity } = this.#options.limits;
+    const waiting = [...this.#orders.values()].filter(({ state }) => state === 'waiting');
+    if (waiting.length >= waitingMax)
+      throw new BusyFault('too_many_requests', `${waitingMax} runs are waiting. Try again later.`, RETRY_S);
+    if (waiting.filter(({ ordered }) => ordered.by === by).length >= waitingPerIdentity)
+      throw new BusyFault(
+        'too_many_requests',
+        `${waitingPerIdentity} of your runs are waiting. Try again later.`,
+        RETRY_S,
+      );
+  }
+}
+
+const ANOTHER = 'Another server of this project takes its orders. Stop that server, or order from it.';
+const FOREIGN = 'The order was not stored by this user on this machine, so the server does not start it.';
+const RETRY_S = 30;
+const AGAIN_MS = 10_000;
+const CANCEL_MS = 60_000;
+const ENDED_MAX = 1_000;

@@ -1,0 +1,113 @@
+import * as z from 'zod/mini';
+import { instantText, systemClock } from '../../base/clock.ts';
+import { Fault } from '../../base/fault.ts';
+import { count, record } from '../../contracts/shape.ts';
+import { cancelRun } from '../../verbs/cancel-run.ts';
+import { suiteLife } from '../../verbs/suite-process.ts';
+import { type RefusalStatus, route } from '../http/route.ts';
+import { suiteOrderIn, SUITE_ORDER_BYTES_MAX } from '../http/suite-order-body.ts';
+import { suiteOrderOf } from '../orders/suite-order.ts';
+import { runAt, runParams } from './run-at.ts';
+
+const orderState = record({
+  run_id: z.string(),
+  state: z.enum(['waiting', 'running', 'ended']),
+  position: z.nullable(count()),
+  how: z.nullable(z.string()),
+  message: z.nullable(z.string()),
+});
+
+/** The codes with which `proctor run suite` refuses what a user wrote. */
+const SUITE_REFUSALS: Readonly<Record<string, RefusalStatus>> = {
+  cases_broken: 422,
+  cases_invalid: 422,
+  cases_missing: 422,
+  no_case: 422,
+  no_script: 422,
+  no_target: 422,
+  no_program: 422,
+  no_sandbox: 422,
+  not_enforceable: 422,
+  out_of_bounds: 422,
+  target_invalid: 422,
+  too_many_cases: 422,
+  run_exists: 409,
+  another_server: 409,
+};
+
+export const startSuiteRoute = route({
+  name: 'startSuite',
+  method: 'POST',
+  path: '/v1/runs',
+  role: 'runner',
+  why: 'Orders a suite run. The same order with the same run id or idempotency-key is taken once.',
+  body: { upload: ['application/json', 'multipart/form-data'], bytesMax: SUITE_ORDER_BYTES_MAX },
+  gives: orderState,
+  status: 202,
+  refuses: SUITE_REFUSALS,
+  act: async (_, { server, who, request }) => {
+    const key = request.headers.get('idempotency-key');
+    if (key !== null && !/^[\x21-\x7e]{1,200}$/.test(key))
+      throw new Fault('invalid_input', 'The idempotency-key must be 1 to 200 printable characters.');
+    return server.orders.place(suiteOrderOf(await suiteOrderIn(request), who.id, key));
+  },
+});
+
+export const cancelRunRoute = route({
+  name: 'cancelRun',
+  method: 'POST',
+  path: '/v1/runs/{run_id}/cancel',
+  role: 'runner',
+  why: 'Cancels a run. A suite can be resumed; other runs are sealed.',
+  params: runParams,
+  gives: orderState,
+  refuses: { not_cancellable: 409, not_started_here: 409, odd_journal: 409, still_running: 409 },
+  act: async ({ params }, { server }) => {
+    const ordered = await server.orders.cancel(params.run_id);
+    if (ordered) return ordered;
+    // A terminal on this machine may have started it.
+    const place = runAt(params.run_id, server);
+    const how = (await cancelRun(place)) === 'cancelled' ? 'cancelled' : 'finished';
+    return { run_id: place.id, state: 'ended', position: null, how, message: null };
+  },
+});
+
+export const resumeRunRoute = route({
+  name: 'resumeRun',
+  method: 'POST',
+  path: '/v1/runs/{run_id}/resume',
+  role: 'runner',
+  why: 'Resumes an interrupted suite.',
+  params: runParams,
+  gives: orderState,
+  status: 202,
+  refuses: { not_resumable: 409, another_server: 409, run_exists: 409 },
+  act: ({ params }, { server, who }) => {
+    const known = server.orders.find(params.run_id);
+    if (known && known.state !== 'ended') return known;
+    const place = runAt(params.run_id, server);
+    const { lane } = place;
+    if (lane !== 'baseline' && lane !== 'new') throw new Fault('not_resumable', 'Only a suite can be resumed.');
+    const why = NOT_RESUMABLE[suiteLife(place).life];
+    if (why !== undefined) throw new Fault('not_resumable', why);
+    const at = instantText(systemClock.now());
+    const input = { lane, suite: null };
+    return server.orders.again(place.id, who.id, {
+      is: 'ordered',
+      at,
+      kind: 'suite',
+      by: who.id,
+      key: null,
+      digest: null,
+      input,
+    });
+  },
+});
+
+const NOT_RESUMABLE: Readonly<Record<string, string>> = {
+  finished: 'The run is finished. There is nothing to resume.',
+  alive: 'The run is still running.',
+  foreign: 'The run was not started by this user on this machine. Resume it with proctor run suite --resume.',
+  unknown: "Proctor cannot read the run's journal.",
+  gone: 'The run folder was removed.',
+};

@@ -1,0 +1,62 @@
+import { existsSync, lstatSync, readdirSync, rmdirSync, rmSync } from 'node:fs';
+import path from 'node:path';
+import { readJson } from '../base/json.ts';
+import { readRegular } from '../base/regular.ts';
+import { isSealed } from '../evidence/recovery/recover.ts';
+import { JOURNAL } from '../evidence/run-folder/journal.ts';
+import type { RunFolder } from '../evidence/run-folder/runs.ts';
+import { type CommandOwner, type OwnCommand, startOwnCommand } from '../execute/host/own-command.ts';
+import { type Life, lifeOf, openSuiteIn } from './recover.ts';
+
+export { type CommandOwner, interruptOwnCommand, isCommandAlive } from '../execute/host/own-command.ts';
+
+/** Resumes a suite in a process of its own, which continues if this one ends. */
+export function startSuiteProcess(
+  { id, lane }: RunFolder,
+  cwd: string,
+  environment: Readonly<Record<string, string | undefined>> | undefined,
+  resultFile: string,
+): OwnCommand {
+  return startOwnCommand(['run', 'suite', '--resume', `${lane}/${id}`, '--json'], cwd, environment, resultFile);
+}
+
+/** Why such a process refused to run; undefined if it did not say. */
+export function suiteRefusal(resultFile: string): { readonly code: string; readonly message: string } | undefined {
+  const bytes = readRegular(resultFile, RESULT_BYTES_MAX);
+  const reading = bytes && readJson(bytes, { bytesMax: RESULT_BYTES_MAX });
+  const { error } = (reading?.ok ? reading.value : {}) as { error?: { code?: unknown; message?: unknown } };
+  if (typeof error?.code !== 'string' || typeof error.message !== 'string') return undefined;
+  return { code: error.code, message: error.message };
+}
+
+const RESULT_BYTES_MAX = 1024 ** 2;
+
+export interface SuiteLife {
+  readonly life: Life | 'gone';
+  /** Whether the run folder contains everything that a resume needs, or is sealed. */
+  readonly isPlanned: boolean;
+  /** The process that runs it. */
+  readonly owner?: CommandOwner;
+}
+
+/** The life of a suite run, and the process that runs it. */
+export function suiteLife(place: RunFolder): SuiteLife {
+  if (!existsSync(place.folder)) return { life: 'gone', isPlanned: false };
+  const life = lifeOf(place);
+  if (life === 'finished') return { life, isPlanned: isSealed(place.folder) };
+  const { plan, layer } = openSuiteIn(place.folder) ?? {};
+  const owner = plan?.owner ?? layer;
+  return { life, isPlanned: plan !== undefined, ...(owner && life === 'alive' && { owner }) };
+}
+
+/** Removes a run folder that a dead server created and left without a line in its journal. */
+export function removeUnwrittenRun({ folder }: RunFolder): void {
+  try {
+    const isEmpty = readdirSync(folder).every(name => name === JOURNAL);
+    if (!isEmpty || (lstatSync(path.join(folder, JOURNAL), { throwIfNoEntry: false })?.size ?? 0) > 0) return;
+    rmSync(path.join(folder, JOURNAL), { force: true });
+    rmdirSync(folder);
+  } catch {
+    // It is gone.
+  }
+}

@@ -1,0 +1,46 @@
+import { existsSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { Agent } from '../run/suite/agent.ts';
+import { orderingServer } from '../serve/orders/ordering-server.ts';
+import { Place } from '../support/runs.ts';
+import { temporaryFolder } from '../support/support.ts';
+
+function project(): Place {
+  const place = new Place();
+  onTestFinished(() => place.remove());
+  place.file('cases.jsonl', '{"id":"one","input":{"user":"1"}}\n{"id":"two","input":{"user":"2"}}\n');
+  return place;
+}
+
+test('run suite --on runs on the server, and leaves a verified run here', async () => {
+  const { origin, token } = await orderingServer(temporaryFolder());
+  const place = project();
+  const args = ['--on', origin, '--as', 'new', '--run-id', 'r1', '--base-url', await new Agent().start()];
+  const { code, stderr } = await place.start(['run', 'suite', 'cases.jsonl', ...args], { PROCTOR_TOKEN: token }).ended;
+  expect([code, stderr]).toEqual([0, expect.stringContaining('2 of 2 cases')]);
+  const run = path.join(place.cwd, '.proctor/runs/new/r1');
+  expect(existsSync(path.join(run, 'run.json'))).toBe(true);
+  expect((await place.start(['verify', run]).ended).code).toBe(0);
+});
+
+test('run suite --on exits with 2 if the server refuses, cannot be reached, or gets no token', async () => {
+  const { origin, token } = await orderingServer(temporaryFolder());
+  const place = project();
+  writeFileSync(path.join(place.cwd, 'token'), `${token}\n`);
+  const ended = async (...words: string[]) =>
+    place.start(['run', 'suite', 'cases.jsonl', '--as', 'new', '--base-url', 'http://127.0.0.1:9', ...words]).ended;
+  expect(await ended('--on', origin)).toMatchObject({ code: 2, stderr: expect.stringContaining('PROCTOR_TOKEN') });
+  expect(await ended('--on', 'http://127.0.0.1:9', '--token-file', 'token')).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining('cannot be reached'),
+  });
+  expect(await ended('--on', origin, '--token-file', 'token', '--retries', '99')).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining('Retries must be from 0 to 10.'),
+  });
+  expect(await ended('--on', origin, '--token-file', 'token', '--repeat', '2')).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining('does not take --repeat'),
+  });
+});
