@@ -12,7 +12,7 @@ interface OrderedFile {
 }
 
 /** A suite to run on the server. Keys have the names of the flags of `proctor run suite`. */
-export interface SuiteOrder {
+export interface SuiteToStart {
   readonly run_id?: string;
   readonly as: 'baseline' | 'new';
   readonly suite?: string;
@@ -44,7 +44,7 @@ export interface OrderState {
 }
 
 /** A run, as the server lists it. */
-export interface RunState {
+export interface RunAnswer {
   readonly run_id: string;
   readonly kind: string;
   readonly state: 'waiting' | 'running' | 'finished' | 'interrupted' | 'foreign' | 'unreadable';
@@ -58,7 +58,7 @@ export interface RunState {
 }
 
 export interface RunListAnswer {
-  readonly runs: readonly RunState[];
+  readonly runs: readonly RunAnswer[];
   readonly total: number | null;
   readonly next: string | null;
 }

@@ -1,6 +1,6 @@
 import { Fault } from '../base/fault.ts';
 import { newCorrelationId } from '../base/ids.ts';
-import type { ClientOptions, OrderState, RunListAnswer, RunState, ServerEvent, SuiteOrder } from './answers.ts';
+import type { ClientOptions, OrderState, RunListAnswer, RunAnswer, ServerEvent, SuiteToStart } from './answers.ts';
 import { eventsIn } from './event-stream.ts';
 
 type Query = Readonly<Record<string, string | number | undefined>>;
@@ -25,12 +25,12 @@ export class ProctorClient {
     return this.#json('GET', '/v1/runs', { query });
   }
 
-  run(id: string): Promise<RunState> {
+  run(id: string): Promise<RunAnswer> {
     return this.#json('GET', `/v1/runs/${encodeURIComponent(id)}`);
   }
 
   /** Orders a suite. With the same key, the server takes the same order once, so a failed call can be repeated. */
-  startSuite(order: SuiteOrder, key: string = newCorrelationId()): Promise<OrderState> {
+  startSuite(order: SuiteToStart, key: string = newCorrelationId()): Promise<OrderState> {
     return this.#json('POST', '/v1/runs', { body: order, headers: { 'idempotency-key': key } });
   }
 
@@ -81,7 +81,7 @@ export class ProctorClient {
   async pack(id: string, signal?: AbortSignal): Promise<ReadableStream<Uint8Array>> {
     const response = await this.#send('GET', `/v1/runs/${encodeURIComponent(id)}/pack`, { signal });
     if (!response.body) throw unreachable();
-    return response.body as ReadableStream<Uint8Array>;
+    return response.body;
   }
 
   async #json<Answer>(method: string, path: string, asked: Asked = {}): Promise<Answer> {

@@ -42,21 +42,21 @@ const lineShape = z.union([
   record({ is: z.literal('expired'), at: instant(), what: z.enum(['outputs', 'logs']) }),
 ]);
 
-export type OrderedLine = z.infer<typeof orderedLine>;
+export type OrderedRunLine = z.infer<typeof orderedLine>;
 export type ScriptRunLine = z.infer<typeof lineShape>;
 export type ScannedLine = Extract<ScriptRunLine, { is: 'scanned' }>;
 
 /** What the server knows about a run of a published script. */
 export interface ScriptRunRecord {
   readonly runId: string;
-  readonly ordered: OrderedLine;
+  readonly ordered: OrderedRunLine;
   readonly refused: Extract<ScriptRunLine, { is: 'refused' }> | undefined;
   readonly scanned: ScannedLine | undefined;
   readonly expired: { readonly outputs: string | undefined; readonly logs: string | undefined };
 }
 
 /** Begins the record of a run, in a new folder with an empty folder `input`. */
-export function beginRecord(home: string, runId: string, ordered: OrderedLine): void {
+export function beginRecord(home: string, runId: string, ordered: OrderedRunLine): void {
   makeServerFolder(home, scriptRunsFolder(home));
   const folder = recordFolder(home, runId);
   if (makeFolders(folder) === undefined) throw new Fault('run_exists', 'A run with this id exists.');

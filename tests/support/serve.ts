@@ -1,4 +1,3 @@
-import { onTestFinished } from 'vitest';
 import { formOf } from '../../src/contracts/form.ts';
 import type { Route } from '../../src/serve/http/route.ts';
 import { serve, type ServeOptions } from '../../src/serve/serve.ts';
@@ -15,13 +14,6 @@ export interface ServedProject {
   /** The lines of the server's log so far. */
   readonly log: readonly string[];
   stop(): Promise<void>;
-}
-
-/** Serves a project until the test ends. */
-export async function served(cwd: string, options: Partial<ServeOptions> = {}): Promise<ServedProject> {
-  const project = await servedUntilStopped(cwd, options);
-  onTestFinished(() => project.stop());
-  return project;
 }
 
 /** Serves a project until it is stopped, for servers that several tests share. */

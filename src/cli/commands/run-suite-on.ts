@@ -1,7 +1,7 @@
 import path from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { ProctorClient } from '../../client/client.ts';
-import type { SuiteOrder } from '../../client/answers.ts';
+import type { SuiteToStart } from '../../client/answers.ts';
 import { defined } from '../../base/defined.ts';
 import { Fault } from '../../base/fault.ts';
 import { newCorrelationId } from '../../base/ids.ts';
@@ -44,7 +44,7 @@ export async function runSuiteOnCommand(cases: string | undefined, flags: RunSui
 }
 
 /** Orders the suite. The key makes it safe to ask again after a lost connection. */
-async function ordered(client: ProctorClient, order: SuiteOrder) {
+async function ordered(client: ProctorClient, order: SuiteToStart) {
   const key = newCorrelationId();
   for (let tries = 1; ; tries++) {
     try {
@@ -107,7 +107,7 @@ function tokenOf(file: string | undefined): string {
 const TOKEN_BYTES_MAX = 4_096;
 
 /** The order for the server. Refuses flags that a server does not take. */
-function orderOf(cases: string | undefined, flags: RunSuiteFlags): SuiteOrder {
+function orderOf(cases: string | undefined, flags: RunSuiteFlags): SuiteToStart {
   const other = Object.keys(flags).find(key => !REMOTE.has(key));
   if (other !== undefined) {
     const flag = `--${other.replace(/[A-Z]/g, letter => `-${letter.toLowerCase()}`)}`;
@@ -128,7 +128,7 @@ function orderOf(cases: string | undefined, flags: RunSuiteFlags): SuiteOrder {
       concurrency: flags.concurrency,
       timeout_ms: flags.timeout,
       retries: flags.retries,
-      limits: limitsFromFlags(flags) as SuiteOrder['limits'],
+      limits: limitsFromFlags(flags) as SuiteToStart['limits'],
       provenance: flags.provenance && Object.fromEntries(flags.provenance.map(text => pairIn(text))),
       strict_replies: flags.strictReplies,
       headers: flags.header?.map(headerNamed),

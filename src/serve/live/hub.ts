@@ -5,7 +5,7 @@ import { type Followed, RunChannel } from './channel.ts';
 import { LIVE_LIMITS, type LiveLimits } from './live-limits.ts';
 import { Viewer } from './viewer.ts';
 
-export interface ViewOptions {
+export interface ViewerOptions {
   /** The id of the last event that the viewer has seen. Without it, everything follows. */
   readonly after?: string;
   /** Whether the viewer may still see the run. The hub asks at every heartbeat. */
@@ -35,7 +35,7 @@ export class LiveHub {
       throw new BusyFault('too_many_viewers', `${this.#limits.viewersMax} viewers are connected. Try again later.`, 30);
   }
 
-  view(place: Followed, to: ServerResponse, { after, isAllowed }: ViewOptions = {}): void {
+  view(place: Followed, to: ServerResponse, { after, isAllowed }: ViewerOptions = {}): void {
     // A client that has left already would never be removed.
     if (to.destroyed || to.socket?.destroyed) return;
     const channel = this.#channels.get(place.folder) ?? this.#open(place);

@@ -18,6 +18,7 @@ const PARAMETERS: Readonly<Record<string, string>> = {
   id: 'tok_0000000000000000',
   suite: 'nothing',
   index: '0',
+  file: 'nothing',
   name: 'nothing',
   version: '1.0.0',
 };

@@ -5,13 +5,21 @@ import { Tokens } from '../../../src/serve/access/tokens.ts';
 import { serverFolder } from '../../../src/serve/state/server-folder.ts';
 import { serve, type ServeOptions } from '../../../src/serve/serve.ts';
 
+/** What the tests read of an answer. */
+interface AnswerBody {
+  readonly run_id: string;
+  readonly state: string;
+  readonly position: number | null;
+  readonly error: { readonly code: string; readonly message: string };
+}
+
 /** A real server on a free port, asked with a token. */
 export interface OrderingServer {
   readonly origin: string;
   /** A token with the role `runner`. */
   readonly token: string;
   ask(at: string, init?: RequestInit): Promise<Response>;
-  json<Answer>(at: string, init?: RequestInit): Promise<{ readonly status: number; readonly body: Answer }>;
+  json(at: string, init?: RequestInit): Promise<{ readonly status: number; readonly body: AnswerBody }>;
   /** The lines of the server's log so far. */
   readonly log: readonly string[];
   stop(): Promise<void>;
@@ -41,9 +49,9 @@ export async function stoppableServer(cwd: string, options: Partial<ServeOptions
     origin,
     token,
     ask,
-    json: async <Answer>(at: string, init?: RequestInit) => {
+    json: async (at, init) => {
       const response = await ask(at, init);
-      return { status: response.status, body: (await response.json()) as Answer };
+      return { status: response.status, body: (await response.json()) as AnswerBody };
     },
     log,
     stop: () => serving.stop(),
