@@ -58,7 +58,8 @@ export class ProctorClient {
     { after, signal }: { after?: string; signal?: AbortSignal } = {},
   ): AsyncGenerator<ServerEvent> {
     let last = after;
-    for (let failures = 0; !signal?.aborted; ) {
+    for (let failures = 0; ; ) {
+      if (signal?.aborted) return;
       try {
         const headers = last === undefined ? {} : { 'last-event-id': last };
         const response = await this.#send('GET', `/v1/runs/${encodeURIComponent(id)}/events`, { headers, signal });
