@@ -1,8 +1,11 @@
+import { lstatSync } from 'node:fs';
 import path from 'node:path';
 import { Fault } from '../base/fault.ts';
 import { readJson } from '../base/json.ts';
+import { isMineOrRoots } from '../base/owner.ts';
 import { printable } from '../base/printable.ts';
 import { readRegular } from '../base/regular.ts';
+import { stateFolder } from '../base/state-folder.ts';
 import { durationMs, TIME } from '../base/units.ts';
 import { MIB } from '../contracts/contract.ts';
 import type { Caps } from '../policy/caps.ts';
@@ -28,20 +31,33 @@ export interface ScriptSettings {
 
 /** The settings for runs of published scripts. Throws for a value that has no effect as written. */
 export function scriptSettingsIn(home: string): ScriptSettings {
-  const { keep_outputs, keep_logs, scan, scan_timeout = '60s' } = writtenSettings(home);
+  const { keep_outputs, keep_logs } = writtenSettings(home);
+  const { command, timeout = '60s' } = scanSettings();
   return {
     keepOutputsMs: keep_outputs === undefined ? undefined : timeOf('keep_outputs', keep_outputs),
     keepLogsMs: keep_logs === undefined ? undefined : timeOf('keep_logs', keep_logs),
-    scan: scan === undefined ? undefined : commandOf(scan),
-    scanTimeoutMs: Math.min(timeOf('scan_timeout', scan_timeout), SCAN_TIMEOUT_MS_MAX),
+    scan: command === undefined ? undefined : commandOf(command),
+    scanTimeoutMs: Math.min(timeOf('timeout', timeout, SCAN), SCAN_TIMEOUT_MS_MAX),
   };
 }
 
 const SCAN_TIMEOUT_MS_MAX = 600_000;
 
-function timeOf(key: string, value: unknown): number {
+/** In the state folder and not in the project, because a checkout can contain any settings.json. */
+const SCAN = 'scan.json';
+
+function scanSettings(): Readonly<Record<string, unknown>> {
+  const file = path.join(stateFolder(), SCAN);
+  const stat = lstatSync(file, { throwIfNoEntry: false });
+  if (!stat) return {};
+  if (!isMineOrRoots(stat) || (stat.mode & 0o022) !== 0)
+    throw new Fault('bad_settings', `${SCAN} must belong to you, and other users must not be able to write to it.`);
+  return writtenObject(file, SCAN, ['command', 'timeout']);
+}
+
+function timeOf(key: string, value: unknown, file = SETTINGS): number {
   if (typeof value === 'string' && TIME.test(value)) return durationMs(value);
-  throw new Fault('bad_settings', `${key} in settings.json must be a time such as 30d.`);
+  throw new Fault('bad_settings', `${key} in ${file} must be a time such as 30d.`);
 }
 
 function commandOf(value: unknown): readonly string[] {
@@ -49,23 +65,27 @@ function commandOf(value: unknown): readonly string[] {
   const isCommand =
     words.length > 0 && words.length <= 100 && words.every(word => typeof word === 'string' && word !== '');
   if (isCommand && words.some(word => word === '{file}')) return words as string[];
-  throw new Fault('bad_settings', 'scan in settings.json must be a list of words, one of them "{file}".');
+  throw new Fault('bad_settings', `command in ${SCAN} must be a list of words, one of them "{file}".`);
 }
 
 function writtenSettings(home: string): Readonly<Record<string, unknown>> {
-  const bytes = readRegular(path.join(home, 'settings.json'), MIB);
+  return writtenObject(path.join(home, SETTINGS), SETTINGS, [...Object.keys(CAPS), ...OTHERS]);
+}
+
+const SETTINGS = 'settings.json';
+
+/** A JSON object with some of the known keys; empty if there is no such file. */
+function writtenObject(file: string, name: string, known: readonly string[]): Readonly<Record<string, unknown>> {
+  const bytes = readRegular(file, MIB);
   if (!bytes) return {};
   const reading = readJson(bytes, { bytesMax: MIB });
-  if (!reading.ok)
-    throw new Fault('bad_settings', `settings.json is not a valid JSON document: ${reading.refusal.message}`);
+  if (!reading.ok) throw new Fault('bad_settings', `${name} is not a valid JSON document: ${reading.refusal.message}`);
   const { value } = reading;
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    throw new Fault('bad_settings', 'settings.json must contain an object.');
-  }
+  if (typeof value !== 'object' || value === null || Array.isArray(value))
+    throw new Fault('bad_settings', `${name} must contain an object.`);
   for (const key of Object.keys(value)) {
-    if (Object.hasOwn(CAPS, key) || OTHERS.includes(key)) continue;
-    const known = [...Object.keys(CAPS), ...OTHERS].join(', ');
-    throw new Fault('bad_settings', `settings.json has an unknown key: "${printable(key)}". Use ${known}.`);
+    if (known.includes(key)) continue;
+    throw new Fault('bad_settings', `${name} has an unknown key: "${printable(key)}". Use ${known.join(', ')}.`);
   }
   return value as Record<string, unknown>;
 }
@@ -77,4 +97,4 @@ const CAPS: Readonly<Record<string, keyof Caps>> = {
   kept_summary_bytes: 'summaryBytes',
 };
 
-const OTHERS: readonly string[] = ['keep_outputs', 'keep_logs', 'scan', 'scan_timeout'];
+const OTHERS: readonly string[] = ['keep_outputs', 'keep_logs'];

@@ -29,6 +29,7 @@ export function addServeCommands(program: Command, ended: (code: number) => void
     .option('--secret <name>', 'an environment variable that ordered suites may use; repeatable', collect)
     .option('--allow-target <origin>', 'an origin that ordered suites may ask, and no others; repeatable', collect)
     .option('--stop-runs', 'interrupt running suites when the server stops')
+    .option('--json', 'print the address as one JSON document')
     .action(async (flags: ServeFlags) => {
       const { serveCommand } = await import('./serve.ts');
       ended(await serveCommand(flags));

@@ -1,4 +1,5 @@
 import { Fault } from '../../base/fault.ts';
+import { printableJson } from '../../base/printable.ts';
 import { RATES } from '../../serve/access/limits.ts';
 import { serve } from '../../serve/serve.ts';
 import { interruptions } from '../options/interruptions.ts';
@@ -16,6 +17,7 @@ export interface ServeFlags extends OidcFlags {
   readonly secret?: readonly string[];
   readonly allowTarget?: readonly string[];
   readonly stopRuns?: true;
+  readonly json?: true;
 }
 
 /** Serves the viewer and the API until a signal stops it. */
@@ -25,6 +27,7 @@ export async function serveCommand({
   host: hosts = [],
   tlsBehindProxy,
   rate,
+  json,
   ...flags
 }: ServeFlags): Promise<number> {
   const interrupt = interruptions();
@@ -43,7 +46,8 @@ export async function serveCommand({
       onLog: line => stderr.write(line),
       ordering: orderingOf(flags),
     });
-    stdout.write(`Open ${serving.address}\nPress Ctrl-C to stop.\n`);
+    if (json) stdout.write(`${printableJson({ address: serving.address })}\n`);
+    else stdout.write(`Open ${serving.address}\nPress Ctrl-C to stop.\n`);
     await new Promise<void>(resolve => {
       interrupt.signal.addEventListener('abort', () => resolve(), { once: true });
     });

@@ -1,7 +1,8 @@
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { afterAll, describe, expect, test } from 'vitest';
+import { afterAll, describe, expect, onTestFinished, test } from 'vitest';
+import { stateFolder } from '../../../src/base/state-folder.ts';
 import { SCRIPT_RUN_STATES } from '../../../src/publish/views.ts';
 import { readRecord } from '../../../src/publish/script-runs.ts';
 import { closeLauncher } from '../../../src/verbs/launcher.ts';
@@ -237,7 +238,7 @@ describe('the scan command', () => {
       '#!/bin/sh\ncase $(cat "$2") in clean) exit 0;; virus) echo "Eicar FOUND"; exit 1;; slow) sleep 60;; *) exit 2;; esac\n',
       { mode: 0o755 },
     );
-    world.settings({ scan: [scanner, '--quiet', '{file}'], scan_timeout: '1s' });
+    scanWith({ command: [scanner, '--quiet', '{file}'], timeout: '1s' });
     await publishScript('tool', { cwd: world.cwd });
     const warnings: string[] = [];
     const { runId } = await runPublished({ name: 'echo', cwd: world.cwd }, { onWarning: text => warnings.push(text) });
@@ -259,14 +260,14 @@ describe('the scan command', () => {
     const { stream } = downloadArchive(world.cwd, runId);
     expect((await bytesOf(stream)).includes('virus')).toBe(false);
     // Without the command, a file that was withheld stays withheld.
-    world.settings({});
+    rmSync(SCAN_FILE);
     expect(publishedRunView(world.cwd, runId).files[3]?.state).toBe('withheld');
   });
 
   test('that cannot be started withholds everything', async () => {
     const world = new PublishWorld();
     world.file('run.sh', `mkdir -p output; echo > output/a.txt\n${WRITES}`);
-    world.settings({ scan: ['no-such-scanner', '{file}'] });
+    scanWith({ command: ['no-such-scanner', '{file}'] });
     await publishScript('tool', { cwd: world.cwd });
     const { runId } = await runPublished({ name: 'echo', cwd: world.cwd });
     expect(publishedRunView(world.cwd, runId).files[0]?.state).toBe('withheld');
@@ -274,8 +275,37 @@ describe('the scan command', () => {
 
   test('must name the file', async () => {
     const world = new PublishWorld();
-    world.settings({ scan: ['clamscan'] });
+    scanWith({ command: ['clamscan'] });
     await publishScript('tool', { cwd: world.cwd });
-    expect(await faultOf(() => runPublished({ name: 'echo', cwd: world.cwd }))).toMatch(/^bad_settings: scan /);
+    expect(await faultOf(() => runPublished({ name: 'echo', cwd: world.cwd }))).toMatch(/^bad_settings: command /);
+  });
+
+  test('comes from the state folder, because a checkout can contain any settings.json', async () => {
+    const world = new PublishWorld();
+    world.settings({ scan: ['touch', 'attacked', '{file}'] });
+    expect(
+      await faultOf(() =>
+        publishScript('tool', { cwd: world.cwd }).then(() => runPublished({ name: 'echo', cwd: world.cwd })),
+      ),
+    ).toMatch(/^bad_settings: settings\.json has an unknown key: "scan"/);
+  });
+
+  test('is refused if other users could have written it', async () => {
+    const world = new PublishWorld();
+    scanWith({ command: ['true', '{file}'] });
+    chmodSync(SCAN_FILE, 0o666);
+    await publishScript('tool', { cwd: world.cwd });
+    expect(await faultOf(() => runPublished({ name: 'echo', cwd: world.cwd }))).toMatch(
+      /^bad_settings: scan\.json must belong/,
+    );
   });
 });
+
+const SCAN_FILE = path.join(stateFolder(), 'scan.json');
+
+/** The operator's scan command, until the test ends. */
+function scanWith(settings: object): void {
+  mkdirSync(stateFolder(), { recursive: true, mode: 0o700 });
+  writeFileSync(SCAN_FILE, JSON.stringify(settings), { mode: 0o600 });
+  onTestFinished(() => rmSync(SCAN_FILE, { force: true }));
+}

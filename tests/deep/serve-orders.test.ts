@@ -1,16 +1,16 @@
 import { existsSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { createOrder, noteOrder } from '../../../src/serve/orders/order-folder.ts';
-import { suiteOrderOf, type SuiteOrderBody } from '../../../src/serve/orders/suite-order.ts';
-import { layOutRemoteSuite } from '../../../src/verbs/remote-suite.ts';
-import { Agent, answersWell } from '../../run/suite/agent.ts';
-import { proctor, temporaryFolder } from '../../support/support.ts';
+import { createOrder, noteOrder } from '../../src/serve/orders/order-folder.ts';
+import { suiteOrderOf, type SuiteOrderBody } from '../../src/serve/orders/suite-order.ts';
+import { layOutRemoteSuite } from '../../src/verbs/remote-suite.ts';
+import { Agent, answersWell } from '../run/suite/agent.ts';
+import { proctor, temporaryFolder } from '../support/support.ts';
 import {
   orderingServer as served,
   type OrderingServer as ServedProject,
   stoppableServer as servedUntilStopped,
-} from './ordering-server.ts';
+} from '../serve/orders/ordering-server.ts';
 
 const CASES = { name: 'cases.jsonl', text: '{"id":"one","input":{"user":"1"}}\n{"id":"two","input":{"user":"2"}}\n' };
 
