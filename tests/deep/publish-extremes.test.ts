@@ -71,7 +71,9 @@ describe('a hostile published script', () => {
   test('with misleading file names is refused or made safe', async () => {
     const rtl = await ran('printf x > "output/$(printf \'gpj\\342\\200\\256exe.txt\')"');
     for (const { name } of rtl.view.files) expect(name).not.toMatch(/\u202e/);
-    const { view, world, runId } = await ran("printf x > 'output/a;b\"c%0d%0aSet-Cookie: x.html'");
+    const odd = await ran("printf x > 'output/a\"b: x.html'");
+    expect(odd.view).toMatchObject({ state: 'failed', files: [] });
+    const { view, world, runId } = await ran("printf x > 'output/a;b%0d%0aSet-Cookie=x (1).html'");
     const [file] = view.files;
     if (!file) throw new Error('the file is not listed');
     const { headers } = downloadOutput(world.cwd, runId, file.path);

@@ -1,3 +1,4 @@
+import { Fault } from '../../base/fault.ts';
 import { durationMs, sizeBytes } from '../../base/units.ts';
 import { SCRIPT_LIMITS, type ScriptLimit, type ScriptLimitValues } from '../script-limits.ts';
 import type { WrittenScriptLimits } from './shape.ts';
@@ -6,7 +7,7 @@ import type { WrittenScriptLimits } from './shape.ts';
 export function declaredLimits(written: WrittenScriptLimits): ScriptLimitValues {
   const named = Object.entries(written).flatMap(([key, value]) => {
     const limit = LIMIT_BY_KEY[key as keyof WrittenScriptLimits];
-    return limit === undefined || value === undefined ? [] : [[limit, valueOf(key, value)] as const];
+    return limit === undefined || value === undefined ? [] : [[limit, orInfinity(() => valueOf(key, value))] as const];
   });
   return Object.fromEntries(named);
 }
@@ -22,7 +23,17 @@ export function* limitsOutside(written: WrittenScriptLimits): Generator<{ key: s
 
 /** A size as people write it: a number of bytes, or a text such as 10m. */
 export function writtenBytes(size: number | string): number {
-  return typeof size === 'number' ? size : sizeBytes(size);
+  return typeof size === 'number' ? size : orInfinity(() => sizeBytes(size));
+}
+
+/** A text such as 999999999999g has the form of a size, but exceeds every number. */
+function orInfinity(read: () => number): number {
+  try {
+    return read();
+  } catch (error) {
+    if (!(error instanceof Fault)) throw error;
+    return Number.POSITIVE_INFINITY;
+  }
 }
 
 const LIMIT_BY_KEY: Readonly<Record<keyof WrittenScriptLimits, ScriptLimit>> = {
