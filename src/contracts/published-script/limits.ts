@@ -6,7 +6,7 @@ import type { WrittenScriptLimits } from './shape.ts';
 /** The limits of a script.yaml in the units of a run. */
 export function declaredLimits(written: WrittenScriptLimits): ScriptLimitValues {
   const named = Object.entries(written).flatMap(([key, value]) => {
-    const limit = LIMIT_BY_KEY[key as keyof WrittenScriptLimits];
+    const limit = Object.hasOwn(LIMIT_BY_KEY, key) ? LIMIT_BY_KEY[key as keyof WrittenScriptLimits] : undefined;
     return limit === undefined || value === undefined ? [] : [[limit, orInfinity(() => valueOf(key, value))] as const];
   });
   return Object.fromEntries(named);
