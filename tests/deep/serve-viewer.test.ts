@@ -150,7 +150,7 @@ describe.each(Object.entries(LOOKS))('every view is accessible and fits its wind
   });
 });
 
-/** An API that answers only when it is told to. */
+/** An API that waits for a signal from the test before it answers. */
 class SlowApi {
   readonly #waiting: (() => void)[] = [];
   readonly #server: Server = createServer((request, response) => {

@@ -94,7 +94,7 @@ const publishScriptRoute = route({
   },
 });
 
-/** Puts the parts of a form into a folder. Publishing then judges the folder as any other. */
+/** Writes the files of an upload to a folder. `publishScript` then checks the folder like one on this machine. */
 function folderOf({ files }: ReceivedForm): string {
   const [first] = files;
   if (!first) throw new Fault('invalid_input', 'The form has no file.');
