@@ -2,16 +2,14 @@
  * The list of runs, as part of `npm run bench:serve`: the CPU time of the first page of 10,000 runs, and the rate of
  * the list over a bare Hono route that sends the same bytes.
  */
-import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { type ChildProcess, spawn } from 'node:child_process';
+import { cpSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { createInterface } from 'node:readline';
 import { Pool } from 'undici';
 import { closeLauncher } from '../src/verbs/launcher.ts';
 import { runScript } from '../src/verbs/run-script.ts';
 import type { Row } from './rows.ts';
+import { cpuMsOf, FILES_IN, firstLine, median, type Started, startServer } from './served.ts';
 
 const RUNS = 10_000;
 const REQUESTS = 6_000;
@@ -19,8 +17,6 @@ const CONNECTIONS = 32;
 const ROUNDS = 5;
 const CPU_MS_MAX = 150;
 const RATE_MIN = 0.5;
-/** In memory if possible: creating 200,000 files on a disk would take longer than the benchmark. */
-const FILES_IN = existsSync('/dev/shm') ? '/dev/shm' : tmpdir();
 
 export async function listRows(): Promise<Row[]> {
   const cwd = mkdtempSync(path.join(FILES_IN, 'proctor-bench-'));
@@ -81,30 +77,6 @@ async function fillWithRuns(cwd: string): Promise<void> {
   }
 }
 
-interface Started {
-  readonly pid: number;
-  readonly url: string;
-  readonly headers: Readonly<Record<string, string>>;
-}
-
-async function startServer(cwd: string, children: ChildProcess[]): Promise<Started> {
-  const program = path.resolve('dist', 'proctor.js');
-  const child = spawn(process.execPath, [program, 'serve', '--listen', '127.0.0.1:0'], {
-    cwd,
-    stdio: ['ignore', 'pipe', 'ignore'],
-  });
-  children.push(child);
-  const [, url = ''] = /(http:\/\/[^/]+)\/#secret=/.exec(await firstLine(child)) ?? [];
-  await (await fetch(`${url}/healthz`)).text();
-  const made = execFileSync(
-    process.execPath,
-    [program, 'token', 'new', '--role', 'admin', '--name', 'bench', '--json'],
-    { cwd },
-  );
-  const { token } = JSON.parse(made.toString()) as { token: string };
-  return { pid: child.pid as number, url, headers: { authorization: `Bearer ${token}` } };
-}
-
 async function startBare(cwd: string, bytes: string, children: ChildProcess[]): Promise<Started> {
   const file = path.join(cwd, 'bytes.json');
   writeFileSync(file, bytes);
@@ -121,12 +93,6 @@ async function startBare(cwd: string, bytes: string, children: ChildProcess[]): 
   });
   children.push(child);
   return { pid: child.pid as number, url: await firstLine(child), headers: {} };
-}
-
-async function firstLine(child: ChildProcess): Promise<string> {
-  const lines = createInterface({ input: child.stdout as NodeJS.ReadableStream });
-  const [line] = (await once(lines, 'line')) as [string];
-  return line;
 }
 
 async function load(
@@ -151,16 +117,4 @@ async function load(
   const perS = REQUESTS / ((performance.now() - fromMs) / 1_000);
   await pool.close();
   return { perS, cpuMs: cpuMsOf(pid) - cpuFromMs };
-}
-
-/** User and system time of a process, in steps of 10 ms. */
-function cpuMsOf(pid: number): number {
-  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8')
-    .replace(/^.*\) /, '')
-    .split(' ');
-  return (Number(fields[11]) + Number(fields[12])) * 10;
-}
-
-function median(values: readonly number[]): number {
-  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] as number;
 }

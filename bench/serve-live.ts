@@ -4,12 +4,12 @@ import { once } from 'node:events';
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, get, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as wait } from 'node:timers/promises';
 import { LiveHub } from '../src/serve/live/hub.ts';
 import type { Row } from './rows.ts';
+import { FILES_IN } from './served.ts';
 
 const CASES = 10_000;
 const VIEWERS = 200;
@@ -18,8 +18,6 @@ const CONCURRENCY = 64;
 const LATENCY_MS = 10;
 /** Three lines for the run, two for each case, and the seal. */
 const EVENTS = 3 + 2 * CASES + 1;
-/** In memory, if possible, so that the disk is not measured. */
-const FILES_IN = existsSync('/dev/shm') ? '/dev/shm' : tmpdir();
 
 /** Measures both servers. Viewers, agent, suite and servers are separate processes, so only the server's CPU counts. */
 export async function liveRows(program: string): Promise<Row[]> {

@@ -6,9 +6,13 @@ import { printRows } from './rows.ts';
 import { liveRows, playLive } from './serve-live.ts';
 
 const [role, ...rest] = process.argv.slice(2);
+// The processes of the first part do not need the code of the others.
+const scripts = async () => import('./serve-scripts.ts');
 
 if (role === undefined) {
-  // The processes of the first part do not need the code of the others.
   const { listRows } = await import('./serve-list.ts');
-  printRows('serve', [...(await liveRows(import.meta.filename)), ...(await listRows())]);
-} else await playLive(role, rest);
+  const { scriptRows } = await scripts();
+  const program = import.meta.filename;
+  printRows('serve', [...(await liveRows(program)), ...(await listRows()), ...(await scriptRows(program))]);
+} else if (role === 'scripts') await (await scripts()).playScripts(rest[0] ?? '');
+else await playLive(role, rest);

@@ -40,6 +40,8 @@ function find() {
   if (found) output('command', JSON.stringify(found));
   output('install', found ? 'false' : 'true');
   if (!found) output('key', sourceHash());
+  if (env.PROCTOR_SHARD) output('part', env.PROCTOR_SHARD.replace('/', '-of-'));
+  if (env.PROCTOR_MERGE === 'true') output('parts', path.join(env.RUNNER_TEMP ?? '.', 'proctor-parts'));
   return 0;
 }
 
@@ -67,6 +69,7 @@ async function test() {
     'test',
     ...suites(),
     ...furtherArgs(),
+    ...partArgs(),
     ...configArgs(),
     '--report',
     FORMATS,
@@ -77,7 +80,9 @@ async function test() {
   const exitCode = await run(program, args, path.join(folder, RESULT));
   output('exit-code', String(exitCode));
   output('report', folder);
-  if (env.GITHUB_STEP_SUMMARY) {
+  // A part has no report.
+  const isPart = Boolean(env.PROCTOR_SHARD) && exitCode === 0;
+  if (env.GITHUB_STEP_SUMMARY && !isPart) {
     appendFileSync(env.GITHUB_STEP_SUMMARY, cut(summaryText(folder, exitCode), SUMMARY_CHARACTERS_MAX, SUMMARY_MARK));
   }
   for (const line of annotationLines(folder, exitCode)) process.stdout.write(line);
@@ -137,6 +142,15 @@ function checkInputs() {
     throw new Wrong('The input name must have 1 to 60 letters, digits, ".", "-" and "_".');
   }
   if (!existsSync(workFolder())) throw new Wrong('The input working-directory names a folder that does not exist.');
+  if (env.PROCTOR_SHARD && !/^[1-9]\d{0,2}\/[1-9]\d{0,2}$/.test(env.PROCTOR_SHARD)) {
+    throw new Wrong('The input shard must have the form i/n, such as 2/4.');
+  }
+  if (!['', 'true', 'false'].includes(env.PROCTOR_MERGE ?? '')) {
+    throw new Wrong('The input merge must be true or false.');
+  }
+  if (env.PROCTOR_SHARD && env.PROCTOR_MERGE === 'true') {
+    throw new Wrong('Use the inputs shard and merge in different jobs: parts run first, then one job decides.');
+  }
   suites();
   furtherArgs();
 }
@@ -158,7 +172,12 @@ function furtherArgs() {
   throw new Wrong(`The input args cannot contain ${OWN_FLAGS.join(', ')}, because the action sets or excludes them.`);
 }
 
-const OWN_FLAGS = ['--out', '--json', '--watch', '--accept', '--report', '--config'];
+const OWN_FLAGS = ['--out', '--json', '--watch', '--accept', '--report', '--config', '--shard', '--parts'];
+
+function partArgs() {
+  if (env.PROCTOR_SHARD) return ['--shard', env.PROCTOR_SHARD];
+  return env.PROCTOR_PARTS ? ['--parts', env.PROCTOR_PARTS] : [];
+}
 
 function configArgs() {
   return env.PROCTOR_CONFIG ? ['--config', env.PROCTOR_CONFIG] : [];
@@ -226,7 +245,7 @@ async function run(program, args, outputFile) {
 /** The environment without the files and tokens that act for the workflow, and without this action's inputs. */
 function childEnvironment() {
   const hidden =
-    /^(?:ACTIONS_(?:ID_TOKEN_REQUEST|RUNTIME)_\w+|GITHUB_(?:OUTPUT|ENV|PATH|STATE|STEP_SUMMARY)|PROCTOR_(?:COMMAND|NAME|SUITES|ARGS|CONFIG|WORKING_DIRECTORY|TOKEN))$/;
+    /^(?:ACTIONS_(?:ID_TOKEN_REQUEST|RUNTIME)_\w+|GITHUB_(?:OUTPUT|ENV|PATH|STATE|STEP_SUMMARY)|PROCTOR_(?:COMMAND|NAME|SUITES|ARGS|CONFIG|WORKING_DIRECTORY|SHARD|MERGE|PARTS|TOKEN))$/;
   return Object.fromEntries(Object.entries(env).filter(([name]) => !hidden.test(name)));
 }
 

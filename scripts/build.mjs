@@ -35,7 +35,7 @@ const alone = {
 };
 
 /** Bundled packages that call `require`, which a module cannot. Each becomes a file of its own. */
-const COMMONJS = ['prom-client', 'rate-limiter-flexible'];
+const COMMONJS = ['pg', 'prom-client', 'rate-limiter-flexible'];
 const commonjs = {
   name: 'commonjs',
   setup(build) {
@@ -49,6 +49,8 @@ await build({
   ...common,
   format: 'cjs',
   entryPoints: COMMONJS,
+  // pg loads its native variant only on demand, and Proctor never asks for it.
+  external: [...common.external, 'pg-native'],
   outExtension: { '.js': '.cjs' },
 });
 
@@ -81,6 +83,7 @@ await build({
 const entryPoints = {
   proctor: 'src/cli/proctor.ts',
   index: 'src/verbs/index.ts',
+  'reading-thread': 'src/verbs/reading/reading-thread.ts',
   verify: 'src/verify/index.ts',
   contracts: 'src/contracts/index.ts',
   gate: 'src/contracts/gate/decide/library.ts',

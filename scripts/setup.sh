@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Installs the system packages that Proctor needs, as root or with passwordless sudo. `setup.sh deep` adds what the deep
-# tests need: a browser, two shells, and Node releases and a clean Debian in caches outside the repository.
+# tests need: a browser, two shells, PostgreSQL, and Node releases and a clean Debian in caches outside the repository.
 # `setup.sh start` installs what it can, and never fails: the demo shows what works without the rest.
 # Each line of `needs` is "command package" or "folder package".
 set -eu
@@ -16,7 +16,8 @@ openssl openssl
 zsh zsh
 fish fish
 /usr/share/fonts/opentype/inter fonts-inter
-debootstrap debootstrap"
+debootstrap debootstrap
+/usr/lib/postgresql postgresql"
 
 missing=$(while read -r command package; do
   command -v "$command" >/dev/null 2>&1 || [ -d "$command" ] || printf '%s ' "$package"
@@ -25,6 +26,11 @@ missing=${missing% }
 
 if [ -n "$missing" ]; then
   install="apt-get update && apt-get install --yes --no-install-recommends $missing"
+  # The tests start PostgreSQL in a folder of their own. Debian must not create and start a server as well.
+  conf=/etc/postgresql-common/createcluster.conf
+  case " $missing " in *" postgresql "*)
+    install="mkdir -p ${conf%/*} && { test -e $conf || echo create_main_cluster = false > $conf; } && $install" ;;
+  esac
   has_apt=$(command -v apt-get || true)
   if [ -n "$has_apt" ] && [ "$(id -u)" -eq 0 ]; then
     DEBIAN_FRONTEND=noninteractive bash -c "$install" || [ "$mode" = start ]

@@ -7,4 +7,5 @@ export const PICTURES = [
   { file: 'docs/agent-run.png', shot: 'agent', shownIn: 'docs/agents.md', ...TALL },
   { file: 'docs/coding-matrix.png', shot: 'coding', shownIn: 'docs/coding-agents.md', ...TALL },
   { file: 'docs/history.png', shot: 'history', shownIn: 'docs/suites.md', ...TALL },
+  { file: 'docs/live.png', shot: 'live', shownIn: 'README.md', width: 1280, height: 800, scale: 1, bytesMax: 200_000 },
 ] as const;

@@ -156,7 +156,7 @@ const AUTHOR = ['-c', 'user.name=an author', '-c', 'user.email=author@example.or
 
 const GREETING = String.raw`/** Greets the reader by name. */\nexport function greeting(name: string): string {\n  return "Hello, " + name;\n}\n`;
 
-async function startAgent(flags: readonly string[]): Promise<{ url: string; child: ChildProcess }> {
+export async function startAgent(flags: readonly string[]): Promise<{ url: string; child: ChildProcess }> {
   const { said, child } = await started([path.join(root, 'examples', 'suite', 'agent.mjs'), '--port', '0', ...flags]);
   return { url: /http:\S+/.exec(said)?.[0] ?? '', child };
 }

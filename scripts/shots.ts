@@ -6,6 +6,7 @@ import { mkdirSync, rmSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { type Browser, chromium } from 'playwright-core';
+import { shootLive } from './shots-live.ts';
 import { PICTURES } from './shots-pictures.ts';
 import { ShotsWorld } from './shots-world.ts';
 
@@ -24,7 +25,8 @@ const THEMES = ['light', 'dark'] as const;
 
 const root = process.cwd();
 const folder = path.join(root, 'build', 'shots');
-const shots = await made(new ShotsWorld());
+const world = new ShotsWorld();
+const shots = await made(world);
 rmSync(folder, { recursive: true, force: true });
 mkdirSync(folder, { recursive: true });
 const browser = await chromium.launch({
@@ -33,7 +35,11 @@ const browser = await chromium.launch({
 });
 try {
   for (const shot of shots) await photograph(browser, shot);
-  for (const picture of PICTURES) await forDocs(browser, picture);
+  for (const picture of PICTURES) {
+    if (picture.shot === 'live') await shootLive(browser, world.folder, picture);
+    else await forDocs(browser, picture);
+    console.log(`${picture.file}: ${Math.round(statSync(path.join(root, picture.file)).size / 1000)} kB`);
+  }
 } finally {
   await browser.close();
 }
@@ -129,5 +135,4 @@ async function forDocs(browser: Browser, picture: (typeof PICTURES)[number]): Pr
   await page.locator('h1').first().waitFor();
   await page.screenshot({ path: path.join(root, file) });
   await page.close();
-  console.log(`${file}: ${Math.round(statSync(path.join(root, file)).size / 1000)} kB`);
 }

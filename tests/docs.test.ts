@@ -99,8 +99,8 @@ test('ARCHITECTURE.md has fewer than 1,800 words', () => {
   expect(read('ARCHITECTURE.md').trim().split(/\s+/).length).toBeLessThan(1_800);
 });
 
-test('the README has at most 900 words', () => {
-  expect(read('README.md').trim().split(/\s+/).length).toBeLessThanOrEqual(900);
+test('the README has at most 950 words', () => {
+  expect(read('README.md').trim().split(/\s+/).length).toBeLessThanOrEqual(950);
 });
 
 describe('the pictures that npm run shots takes', () => {

@@ -10,8 +10,8 @@ const sheets = new Map(
     .map(file => [file, readFileSync(path.join(ROOT, 'web', file), 'utf8').replaceAll(/\/\*[\s\S]*?\*\//g, '')]),
 );
 
-/** The viewer shows the pages of runs. */
-const usableBy = (page: string): readonly string[] => (page === 'live' ? ['shared', 'pages'] : ['shared']);
+/** The viewer shows the pages of runs, and reports. */
+const usableBy = (page: string): readonly string[] => (page === 'live' ? ['shared', 'pages', 'report'] : ['shared']);
 
 test('each page imports only its own stylesheets and shared ones', () => {
   expect(sheets.size).toBeGreaterThan(10);

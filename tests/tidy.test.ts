@@ -14,11 +14,14 @@ const LAW: Record<string, readonly string[]> = {
   targets: ['base', 'contracts'],
   execute: ['base', 'contracts', 'policy'],
   evidence: ['base', 'contracts'],
-  run: ['base', 'contracts', 'policy', 'adapters', 'targets', 'execute', 'evidence'],
+  run: ['base', 'contracts', 'policy', 'adapters', 'targets', 'execute', 'evidence', 'queue', 'store'],
   verify: ['base', 'contracts', 'targets', 'evidence'],
   judge: ['base', 'contracts', 'evidence', 'run'],
   reports: ['base', 'contracts', 'evidence'],
   publish: ['base', 'contracts', 'evidence'],
+  queue: ['base', 'contracts'],
+  store: ['base', 'contracts'],
+  work: ['base', 'contracts', 'run', 'queue', 'store'],
   verbs: [
     'base',
     'contracts',
@@ -31,6 +34,9 @@ const LAW: Record<string, readonly string[]> = {
     'judge',
     'reports',
     'publish',
+    'queue',
+    'store',
+    'work',
   ],
   serve: ['base', 'contracts', 'evidence', 'publish', 'verbs'],
   client: ['base', 'contracts'],
@@ -115,8 +121,8 @@ const RESERVED: { pattern: RegExp; rooms: readonly string[]; why: string }[] = [
   },
   {
     pattern: /node:(?:net|http|https|http2|tls|dgram|dns)\b/,
-    rooms: ['execute', 'serve'],
-    why: 'only execute and serve open sockets',
+    rooms: ['execute', 'serve', 'queue', 'store'],
+    why: 'only execute, serve, queue and store open sockets',
   },
   { pattern: /process\.env/, rooms: ['cli'], why: 'only cli reads the environment' },
   { pattern: /process\.exit\b/, rooms: ['cli'], why: 'only cli ends the process' },
@@ -132,8 +138,8 @@ const RESERVED: { pattern: RegExp; rooms: readonly string[]; why: string }[] = [
 /** APIs that no page uses, and why. */
 const NOT_IN_PAGES: { pattern: RegExp; why: string; except?: string }[] = [
   {
-    pattern: /import (?!type\b)[^;]*'(?:\.\.\/)+src\/(?!base\/|contracts\/)/,
-    why: 'a page shares code only with base and contracts',
+    pattern: /import (?!type\b)[^;]*'(?:\.\.\/)+src\/(?!base\/|contracts\/|reports\/rows\/)/,
+    why: 'a page shares code only with base, contracts and reports/rows',
   },
   {
     pattern: /innerHTML|insertAdjacentHTML|document\.write|\beval\(|new Function/i,
@@ -216,6 +222,7 @@ describe('the rooms', () => {
       'src/execute/host/call-answerer.ts',
       'src/execute/host/function-harness.ts',
       'src/judge/suite/judge-thread.ts',
+      'src/verbs/reading/reading-thread.ts',
       'src/execute/worktree/keep-tree.ts',
       'src/execute/model/forward.ts',
       'src/verify/index.ts',
@@ -298,7 +305,7 @@ describe('the import rules', () => {
   test('catch forbidden imports and APIs', () => {
     const forbidden: [string, string][] = [
       ["import { spawn } from 'node:child_process';", 'only execute starts programs'],
-      ["import http from 'node:http';", 'only execute and serve open sockets'],
+      ["import http from 'node:http';", 'only execute, serve, queue and store open sockets'],
       ['const { HOME } = process.env;', 'only cli reads the environment'],
       ['process.exit(1);', 'only cli ends the process'],
       ["console.log('x');", 'all output goes through cli/text/out.ts'],

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
-import { closeSync, fstatSync } from 'node:fs';
+import { closeSync, fstatSync, read as readAsync } from 'node:fs';
+import { promisify } from 'node:util';
 import { readChunk } from './chunk.ts';
 import type { ContentHash } from './hash.ts';
 import { openRegular } from './regular.ts';
@@ -25,6 +26,21 @@ export function openHash(fd: number): ContentHash {
   }
   return `sha256:${hash.digest('hex')}`;
 }
+
+/** The hash of a whole open file of any size, read in pieces, so that other work in this process gets its turn. */
+export async function hashInTurns(fd: number): Promise<ContentHash> {
+  const hash = createHash('sha256');
+  const piece = Buffer.allocUnsafe(PIECE_BYTES);
+  for (let at = 0; ; ) {
+    const { bytesRead } = await read(fd, piece, 0, piece.length, at);
+    if (bytesRead === 0) return `sha256:${hash.digest('hex')}`;
+    hash.update(piece.subarray(0, bytesRead));
+    at += bytesRead;
+  }
+}
+
+const read = promisify(readAsync);
+const PIECE_BYTES = 1024 ** 2;
 
 /** Shared, because hashing is synchronous and a buffer per small file would cost more than the file. */
 const CHUNK = Buffer.allocUnsafe(64 * 1024);

@@ -14,7 +14,9 @@ export function newRunId(kind: string, clock: Clock): string {
 
 /** Links a message for users to the internal log. */
 export function newCorrelationId(): string {
-  return randomBytes(8).toString('hex');
+  // Node keeps a stock of random UUIDs, which is several times faster. Both ends of one are random.
+  const uuid = randomUUID();
+  return uuid.slice(0, 8) + uuid.slice(-8);
 }
 
 export function newSessionId(): string {

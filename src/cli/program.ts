@@ -9,11 +9,13 @@ import { addHelpCommands } from './commands/help-command.ts';
 import { addLiveCommands } from './commands/live-commands.ts';
 import { addPackCommands } from './commands/pack-commands.ts';
 import { addPublishCommand } from './commands/publish-command.ts';
+import { addQueueCommands } from './commands/queue-commands.ts';
 import { asksForJson, reportFault, writeRefusal } from './text/refusal.ts';
 import { addRunCommands } from './commands/run-commands.ts';
 import { addServeCommands } from './commands/serve-commands.ts';
 import { addTestCommands } from './commands/test-commands.ts';
 import { addKeysCommands, addVerifyCommands } from './commands/verify-commands.ts';
+import { addWorkerCommand } from './commands/worker-commands.ts';
 
 /** Runs a command line and returns the exit code. */
 export async function main(args: readonly string[], version: string): Promise<number> {
@@ -56,6 +58,8 @@ function programOf(version: string, ended: (code: number) => void): Command {
   addVerifyCommands(program, ended);
   addKeysCommands(program, ended);
   addServeCommands(program, ended);
+  addQueueCommands(program, ended);
+  addWorkerCommand(program, ended);
   addCompletionCommand(program, ended);
   addHelpCommands(program);
   return program;

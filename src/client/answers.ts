@@ -32,6 +32,40 @@ export interface SuiteToStart {
   readonly headers?: readonly { readonly name: string; readonly env: string }[];
 }
 
+/** An intent to run on the server. Keys have the names of the flags of `proctor run intent`. */
+export interface IntentToStart {
+  readonly intent: OrderedFile;
+  readonly answers?: OrderedFile;
+  /** `plan-only` by default. */
+  readonly mode?: IntentRunMode;
+  /** The name of a built-in profile, or a profile; `default` by default. */
+  readonly profile?: 'strict' | 'default' | 'dev' | Readonly<Record<string, unknown>>;
+}
+
+type IntentRunMode = 'plan-only' | 'execute-sandbox';
+
+/** Answers to the questions of an intent run. */
+export interface AnswersToSend {
+  /** By the ids of the questions. */
+  readonly answers: Readonly<Record<string, unknown>>;
+  /** The mode of the run by default. */
+  readonly mode?: IntentRunMode;
+}
+
+/** The open questions of an intent run. */
+export interface QuestionsAnswer {
+  readonly mode: IntentRunMode;
+  readonly questions: readonly {
+    readonly id: string;
+    readonly key: string;
+    readonly text: string;
+    readonly expects: {
+      readonly kind: 'text' | 'command' | 'plan' | 'choice';
+      readonly choices?: readonly (string | number | boolean)[];
+    };
+  }[];
+}
+
 /** The state of an order. */
 export interface OrderState {
   readonly run_id: string;
@@ -63,10 +97,77 @@ export interface RunListAnswer {
   readonly next: string | null;
 }
 
+/** A part of the list of cases of a run. */
+export interface CaseListAnswer {
+  readonly total: number;
+  readonly cases: number;
+  readonly from: number;
+  readonly position: number | null;
+  readonly rows: readonly {
+    readonly case_id: string;
+    readonly title: string | null;
+    readonly kind: string;
+    readonly error_class: string | null;
+    readonly new_ms: number | null;
+    readonly new_usd: number | null;
+    readonly why: string | null;
+  }[];
+}
+
 /** An event of a run. `data` is parsed JSON. */
 export interface ServerEvent {
   readonly event: string;
   /** Where to continue after this event; null if the server named no place. */
   readonly id: string | null;
   readonly data: unknown;
+}
+
+/** A file of a folder to publish. */
+export interface FileToPublish {
+  /** Relative to the folder, with `/` as the separator. */
+  readonly path: string;
+  readonly bytes: Uint8Array<ArrayBuffer>;
+  readonly isProgram: boolean;
+}
+
+/** A version that was published. */
+export interface PublishedAnswer {
+  readonly name: string;
+  readonly version: string;
+  /** Covers the path, the mode and the hash of every file. */
+  readonly digest: string;
+  readonly state: 'draft' | 'published';
+  /** False if the server had this version already. */
+  readonly is_new: boolean;
+  readonly files: number;
+  readonly bytes: number;
+}
+
+/** A script with its versions, newest first. */
+export interface ScriptVersionsAnswer {
+  readonly name: string;
+  readonly title: string | null;
+  readonly current: string | null;
+  readonly previous: string | null;
+  readonly versions: readonly {
+    readonly version: string;
+    readonly digest: string;
+    readonly state: 'draft' | 'published' | 'withdrawn';
+    readonly is_current: boolean;
+    readonly author: string;
+    readonly at: string;
+  }[];
+}
+
+export interface ScriptsAnswer {
+  /** The scripts that this identity may run. */
+  readonly scripts: readonly {
+    readonly name: string;
+    readonly version: string;
+    readonly title: string;
+    readonly description: string;
+    readonly inputs: readonly unknown[];
+  }[];
+  /** Every version of every script; null if the role of the identity is lower than runner. */
+  readonly all: readonly ScriptVersionsAnswer[] | null;
 }

@@ -1,6 +1,21 @@
 import { Fault } from '../base/fault.ts';
 import { newCorrelationId } from '../base/ids.ts';
-import type { ClientOptions, OrderState, RunListAnswer, RunAnswer, ServerEvent, SuiteToStart } from './answers.ts';
+import type {
+  CaseListAnswer,
+  ClientOptions,
+  FileToPublish,
+  OrderState,
+  PublishedAnswer,
+  RunAnswer,
+  RunListAnswer,
+  ScriptsAnswer,
+  ScriptVersionsAnswer,
+  AnswersToSend,
+  IntentToStart,
+  QuestionsAnswer,
+  ServerEvent,
+  SuiteToStart,
+} from './answers.ts';
 import { eventsIn } from './event-stream.ts';
 
 type Query = Readonly<Record<string, string | number | undefined>>;
@@ -29,9 +44,45 @@ export class ProctorClient {
     return this.#json('GET', `/v1/runs/${encodeURIComponent(id)}`);
   }
 
+  /** The verdict on a suite run and its overview, as `GET /v1/runs/{run_id}/report` describes it. */
+  runReport(id: string): Promise<unknown> {
+    return this.#json('GET', `/v1/runs/${encodeURIComponent(id)}/report`);
+  }
+
+  /** Lists the cases of a suite run, failures first. */
+  runCases(id: string, query: Query = {}): Promise<CaseListAnswer> {
+    return this.#json('GET', `/v1/runs/${encodeURIComponent(id)}/cases`, { query });
+  }
+
+  /** A case of a suite run, with every attempt. */
+  runCase(id: string, caseId: string): Promise<unknown> {
+    return this.#json('GET', `/v1/runs/${encodeURIComponent(id)}/cases/${encodeURIComponent(caseId)}`);
+  }
+
+  /** Lists sealed comparisons, newest first. */
+  listComparisons(query: Query = {}): Promise<unknown> {
+    return this.#json('GET', '/v1/comparisons', { query });
+  }
+
   /** Orders a suite. With the same key, the server takes the same order once, so a failed call can be repeated. */
   startSuite(order: SuiteToStart, key: string = newCorrelationId()): Promise<OrderState> {
     return this.#json('POST', '/v1/runs', { body: order, headers: { 'idempotency-key': key } });
+  }
+
+  /** Orders an intent, as `startSuite` does a suite. */
+  startIntent(order: IntentToStart, key: string = newCorrelationId()): Promise<OrderState> {
+    return this.#json('POST', '/v1/intents', { body: order, headers: { 'idempotency-key': key } });
+  }
+
+  /** The open questions of an intent run. */
+  questions(id: string): Promise<QuestionsAnswer> {
+    return this.#json('GET', `/v1/runs/${encodeURIComponent(id)}/questions`);
+  }
+
+  /** Answers questions of an intent run by their ids, and orders a new run with the answers. */
+  answer(id: string, answers: AnswersToSend, key: string = newCorrelationId()): Promise<OrderState> {
+    const headers = { 'idempotency-key': key };
+    return this.#json('POST', `/v1/runs/${encodeURIComponent(id)}/answers`, { body: answers, headers });
   }
 
   /** Cancels a run, and waits until it has stopped. */
@@ -44,9 +95,28 @@ export class ProctorClient {
     return this.#json('POST', `/v1/runs/${encodeURIComponent(id)}/resume`);
   }
 
-  /** The published scripts that this identity may run. */
-  scripts(): Promise<unknown> {
+  /** The published scripts that this identity may run; for those who publish, also every version. */
+  scripts(): Promise<ScriptsAnswer> {
     return this.#json('GET', '/v1/scripts');
+  }
+
+  /** Publishes a folder with a script.yaml. The same folder again changes nothing, so a failed call can be repeated. */
+  publish(files: readonly FileToPublish[], { draft = false }: { draft?: boolean } = {}): Promise<PublishedAnswer> {
+    const form = new FormData();
+    for (const { path, bytes, isProgram } of files)
+      form.append(isProgram ? 'program' : 'file', new Blob([bytes]), path);
+    return this.#json('POST', '/v1/scripts', { form, query: { draft: String(draft) }, timeoutMs: UPLOAD_MS });
+  }
+
+  /** Withdraws a version, so that no new run uses it. */
+  withdraw(name: string, version: string): Promise<ScriptVersionsAnswer> {
+    const [script, one] = [name, version].map(encodeURIComponent);
+    return this.#json('POST', `/v1/scripts/${script}/versions/${one}/withdraw`);
+  }
+
+  /** Makes the version before the current one current again. */
+  rollBack(name: string): Promise<ScriptVersionsAnswer> {
+    return this.#json('POST', `/v1/scripts/${encodeURIComponent(name)}/rollback`);
   }
 
   /**
@@ -91,7 +161,7 @@ export class ProctorClient {
   }
 
   async #send(method: string, path: string, asked: Asked): Promise<Response> {
-    const { query = {}, body, headers = {}, signal, timeoutMs = this.#timeoutMs } = asked;
+    const { query = {}, body, form, headers = {}, signal, timeoutMs = this.#timeoutMs } = asked;
     const url = new URL(path, this.#base);
     for (const [name, value] of Object.entries(query))
       if (value !== undefined) url.searchParams.set(name, String(value));
@@ -111,6 +181,7 @@ export class ProctorClient {
           ...headers,
         },
         ...(body !== undefined && { body: JSON.stringify(body) }),
+        ...(form && { body: form }),
       });
     } catch (cause) {
       throw unreachable(cause);
@@ -125,6 +196,7 @@ export class ProctorClient {
 interface Asked {
   readonly query?: Query;
   readonly body?: unknown;
+  readonly form?: FormData;
   readonly headers?: Readonly<Record<string, string>>;
   readonly signal?: AbortSignal | undefined;
   readonly timeoutMs?: number;
@@ -167,6 +239,7 @@ function unreachable(cause?: unknown): Fault {
 const TIMEOUT_MS = 60_000;
 /** A server waits up to a minute until a cancelled run has stopped. */
 const CANCEL_MS = 90_000;
+const UPLOAD_MS = 600_000;
 const RECONNECT_MS = 1_000;
 const RECONNECTS_MAX = 60;
 const ANSWER_BYTES_MAX = 64 * 1024 ** 2;

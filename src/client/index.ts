@@ -1,4 +1,19 @@
 /** A client for the API of `proctor serve`. It needs only `fetch`, and every wait and size has a limit. */
 export { Fault } from '../base/fault.ts';
 export { ProctorClient } from './client.ts';
-export type { ClientOptions, OrderState, RunListAnswer, RunAnswer, ServerEvent, SuiteToStart } from './answers.ts';
+export type {
+  CaseListAnswer,
+  ClientOptions,
+  FileToPublish,
+  OrderState,
+  PublishedAnswer,
+  RunAnswer,
+  RunListAnswer,
+  ScriptsAnswer,
+  ScriptVersionsAnswer,
+  AnswersToSend,
+  IntentToStart,
+  QuestionsAnswer,
+  ServerEvent,
+  SuiteToStart,
+} from './answers.ts';

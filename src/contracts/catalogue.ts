@@ -85,6 +85,15 @@ export const catalogue: Readonly<Record<string, CatalogueEntry>> = {
   'suite-case': ours('suite-case.v1', async () => (await suite()).suiteCase),
   'suite-reply': ours('suite-reply.v1', async () => (await suite()).suiteReply),
   'suite-request': ours('suite-request.v1', async () => (await suite()).suiteRequest),
+  'suite-part': ours('suite-part.v1', async () => (await import('./suite-part/index.ts')).suitePart),
+  'attempt-request': ours(
+    'attempt-request.v1',
+    async () => (await import('./attempt-request/index.ts')).attemptRequest,
+  ),
+  'attempt-outcome': ours(
+    'attempt-outcome.v1',
+    async () => (await import('./attempt-outcome/index.ts')).attemptOutcome,
+  ),
   evaluation: ours('evaluation.v1', async () => (await import('./evaluation/index.ts')).evaluation, [
     'evaluation.json',
   ]),

@@ -25,6 +25,8 @@ export interface HttpRequest {
    * body is not passed on, because its bytes do not show what arrived when. A compressed stream is refused.
    */
   readonly onData?: ((chunk: Buffer, atMs: number) => 'enough' | void) | undefined;
+  /** Aborts only this request. */
+  readonly signal?: AbortSignal | undefined;
 }
 
 /** The result of one request. It includes everything that was received, up to the limit. */
@@ -87,14 +89,17 @@ export class HttpTarget {
   }
 
   #once(request: HttpRequest, path: string, deadlineMs: number): Promise<HttpAnswer> {
-    const { method = 'POST', headers, body = null } = request;
+    const { method = 'POST', headers, body = null, signal } = request;
     return new Promise(resolve => {
+      const cancel = (): void => listener.cancel();
       const listener: Listener = new Listener(request, deadlineMs, answer => {
         this.#open.delete(listener);
+        signal?.removeEventListener('abort', cancel);
         resolve(answer);
       });
       this.#open.add(listener);
-      if (this.#isCancelled) listener.cancel();
+      signal?.addEventListener('abort', cancel);
+      if (this.#isCancelled || signal?.aborted) listener.cancel();
       else this.#pool.dispatch({ path, method, headers, body, idempotent: false }, listener);
     });
   }

@@ -39,11 +39,16 @@ export function outputStream(folder: string, { path: file, sha256 }: SealedFile)
     closeSync(fd);
     throw error;
   }
-  return webStream(fd);
+  return fileStream(fd);
 }
 
-function webStream(fd: number): ReadableStream<Uint8Array> {
-  const stream = createReadStream('', { fd, start: 0, autoClose: true });
+/** The first bytes of an open file, which is closed at the end. A file that grows must not exceed its stated length. */
+export function fileStream(fd: number, bytes = Number.POSITIVE_INFINITY): ReadableStream<Uint8Array> {
+  if (bytes === 0) {
+    closeSync(fd);
+    return new ReadableStream({ start: controller => controller.close() });
+  }
+  const stream = createReadStream('', { fd, start: 0, end: bytes - 1, autoClose: true });
   const pieces = stream[Symbol.asyncIterator]() as AsyncIterator<Buffer>;
   return new ReadableStream({
     async pull(controller) {

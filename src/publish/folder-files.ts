@@ -19,7 +19,7 @@ export interface PublishedFile {
 }
 
 const FOLDER_FILES_MAX = 1_000;
-const FOLDER_BYTES_MAX = 64 * 1024 ** 2;
+export const FOLDER_BYTES_MAX = 64 * 1024 ** 2;
 const DEPTH_MAX = 16;
 const PATH_BYTES_MAX = 500;
 
@@ -36,7 +36,7 @@ export function pathsBelow(folder: string): string[] {
   const pending = [''];
   let count = 0;
   for (let below = pending.pop(); below !== undefined; below = pending.pop()) {
-    const held = opened(path.join(folder, below));
+    const held = opened(folder, below);
     try {
       for (let entry = held.readSync(); entry; entry = held.readSync()) {
         const file = below === '' ? entry.name : `${below}/${entry.name}`;
@@ -55,13 +55,17 @@ export function pathsBelow(folder: string): string[] {
   return files.sort();
 }
 
-function opened(folder: string): ReturnType<typeof opendirSync> {
+function opened(folder: string, below: string): ReturnType<typeof opendirSync> {
   try {
-    return opendirSync(folder);
+    return opendirSync(path.join(folder, below));
   } catch (cause) {
-    throw new Fault('unfit_folder', 'The folder cannot be published: a folder in it cannot be read.', { cause });
+    const isMissing = below === '' && ['ENOENT', 'ENOTDIR'].includes(codeOf(cause));
+    throw new Fault('unfit_folder', isMissing ? MISSING : UNREADABLE, { cause });
   }
 }
+
+const MISSING = 'The folder cannot be published: there is no such folder. Name the folder that contains script.yaml.';
+const UNREADABLE = 'The folder cannot be published: it, or a folder in it, cannot be read.';
 
 /** Why a path cannot be stored, as text that follows it. */
 function unfit(file: string, names: ReadonlySet<string>): string | undefined {
@@ -76,7 +80,7 @@ function unfit(file: string, names: ReadonlySet<string>): string | undefined {
 }
 
 function copyFile(from: string, file: string, to: string, room: { bytes: number }): PublishedFile {
-  const { fd, stat } = openedFile(from, file);
+  const { fd, stat } = openPublished(from, file);
   try {
     const mode = (stat.mode & 0o100) === 0 ? '644' : '755';
     const target = path.join(to, file);
@@ -97,7 +101,8 @@ function copyFile(from: string, file: string, to: string, room: { bytes: number 
   }
 }
 
-function openedFile(from: string, file: string): ReturnType<typeof openBelow> {
+/** Opens a regular file of a folder to publish, without following links. */
+export function openPublished(from: string, file: string): ReturnType<typeof openBelow> {
   try {
     const held = openBelow(from, file);
     if (held.stat.isFile()) return held;
@@ -117,12 +122,16 @@ function copied(from: number, to: number, room: { bytes: number }): { bytes: num
   for (let length = readChunk(from, chunk); length > 0; length = readChunk(from, chunk)) {
     bytes += length;
     room.bytes -= length;
-    if (room.bytes < 0) throw new Fault('unfit_folder', 'The folder cannot be published: it is larger than 64 MiB.');
+    if (room.bytes < 0) throw folderTooLarge();
     const piece = chunk.subarray(0, length);
     hash.update(piece);
     for (let at = 0; at < length; ) at += writeSync(to, piece, at);
   }
   return { bytes, sha256: `sha256:${hash.digest('hex')}` };
+}
+
+export function folderTooLarge(): Fault {
+  return new Fault('unfit_folder', 'The folder cannot be published: it is larger than 64 MiB.');
 }
 
 function tooMany(): Fault {

@@ -48,7 +48,7 @@ function stateOf(
 }
 
 /** The media types that a browser cannot execute. Everything else is bytes. */
-function mediaTypeOf(name: string): string {
+export function mediaTypeOf(name: string): string {
   const extension = /\.[a-z0-9]{1,10}$/i.exec(name)?.[0].toLowerCase() ?? '';
   return Object.hasOwn(MEDIA_TYPES, extension) ? (MEDIA_TYPES[extension] as string) : 'application/octet-stream';
 }

@@ -1,13 +1,15 @@
-import { closeSync, readdirSync, rmSync } from 'node:fs';
+import { closeSync, lstatSync, readdirSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import * as z from 'zod/mini';
-import { Fault } from '../base/fault.ts';
+import { syncFolder } from '../base/atomic.ts';
+import { systemClock } from '../base/clock.ts';
+import { Fault, fullDisk, orWriteFault } from '../base/fault.ts';
 import { makeFolders } from '../base/private.ts';
 import { formOf } from '../contracts/form.ts';
 import { publishedVersion } from '../contracts/published-script/shape.ts';
 import { codeWord, contentHashText, instant, record } from '../contracts/shape.ts';
 import { chainedLines, JournalChain } from '../evidence/run-folder/chain.ts';
-import { Journal, openJournal, parsedLine } from '../evidence/run-folder/journal.ts';
+import { Journal, JOURNAL, openJournal, parsedLine } from '../evidence/run-folder/journal.ts';
 import { makeServerFolder, scriptRunsFolder } from './server-folder.ts';
 
 /** A person as the server knows them. Evidence never contains it. */
@@ -21,6 +23,8 @@ const orderedLine = record({
   title: z.string(),
   /** Its author tries a draft. */
   is_trial: z.boolean(),
+  /** The key with which a client repeats its order, and the hash of the whole order. */
+  repeat: z.optional(record({ key: z.string(), digest: contentHashText() })),
 });
 
 const lineShape = z.union([
@@ -55,20 +59,51 @@ export interface ScriptRunRecord {
   readonly expired: { readonly outputs: string | undefined; readonly logs: string | undefined };
 }
 
-/** Begins the record of a run, in a new folder with an empty folder `input`. */
-export function beginRecord(home: string, runId: string, ordered: OrderedRunLine): void {
-  makeServerFolder(home, scriptRunsFolder(home));
+/**
+ * Begins the record of a run in a new folder. `store` fills its folder `input` before the line `ordered` is written, so
+ * a folder without that line is no order.
+ */
+export function beginRecord(
+  home: string,
+  runId: string,
+  ordered: OrderedRunLine,
+  store: (input: string) => void,
+): void {
+  const root = scriptRunsFolder(home);
+  makeServerFolder(home, root);
   const folder = recordFolder(home, runId);
-  if (makeFolders(folder) === undefined) throw new Fault('run_exists', 'A run with this id exists.');
-  makeFolders(path.join(folder, 'input'));
-  const journal = Journal.open<ScriptRunLine>(folder);
+  if (orWriteFault('order_failed', 'The order', () => makeFolders(folder)) === undefined)
+    throw new Fault('run_exists', 'A run with this id exists.');
   try {
-    journal.append(ordered);
-    journal.sync();
-  } finally {
-    journal.close();
+    makeFolders(path.join(folder, 'input'));
+    store(path.join(folder, 'input'));
+    const journal = Journal.open<ScriptRunLine>(folder);
+    try {
+      journal.append(ordered);
+      journal.sync();
+    } finally {
+      journal.close();
+    }
+    syncFolder(folder);
+    syncFolder(root);
+  } catch (cause) {
+    rmSync(folder, { recursive: true, force: true });
+    if (cause instanceof Fault) throw cause;
+    throw new Fault('order_failed', `The order could not be stored${fullDisk(cause)}.`, { cause });
   }
 }
+
+/** Removes orders that a process left half stored when it died. Their clients got no answer. */
+export function dropUnordered(home: string, runId: string): void {
+  const folder = recordFolder(home, runId);
+  const journal = lstatSync(path.join(folder, JOURNAL), { throwIfNoEntry: false });
+  const isEmpty = !journal || (journal.isFile() && journal.size === 0);
+  // A terminal may be storing one now.
+  const isOld = systemClock.now() - lstatSync(folder).mtimeMs > STORING_MS_MAX;
+  if (isEmpty && isOld) rmSync(folder, { recursive: true, force: true });
+}
+
+const STORING_MS_MAX = 60_000;
 
 /** Adds a line to the record of a run. */
 export function noteRun(home: string, runId: string, line: ScriptRunLine): void {
@@ -105,6 +140,11 @@ export function readRecord(home: string, runId: string): ScriptRunRecord | undef
     scanned: lines.findLast(line => line.is === 'scanned'),
     expired: { outputs: expiredAt('outputs'), logs: expiredAt('logs') },
   };
+}
+
+/** Whether there is a record of a run, readable or not. */
+export function isRecorded(home: string, runId: string): boolean {
+  return SCRIPT_RUN.test(runId) && lstatSync(recordFolder(home, runId), { throwIfNoEntry: false }) !== undefined;
 }
 
 /** The ids of all recorded runs, newest first. */

@@ -68,7 +68,7 @@ export function copyIntoStore(home: string, from: string): CopiedFolder {
   const drop = (): void => rmSync(temporary, { recursive: true, force: true });
   try {
     const files = copyPublished(from, folder);
-    const digest = digestOf(files);
+    const digest = versionDigest(files);
     return { folder, files, digest, drop, keep: script => keepCopy(home, temporary, { script, digest, files }) };
   } catch (error) {
     drop();
@@ -99,7 +99,7 @@ export function versionTaken(name: string, version: string): Fault {
 }
 
 /** The digest of a version: over the sorted paths, modes and hashes of its files. */
-function digestOf(files: readonly PublishedFile[]): string {
+export function versionDigest(files: readonly Omit<PublishedFile, 'bytes'>[]): string {
   return bytesHash(canonicalize(files.map(({ path, mode, sha256 }) => ({ path, mode, sha256 }))));
 }
 
@@ -113,7 +113,7 @@ export function readVersion(home: string, name: string, version: string): Stored
 /** Returns the folder with the files of a version, if every file is still the one that was published. */
 export function checkedVersion(home: string, { name, version, digest }: PublishedVersion): CheckedVersion {
   const stored = readVersion(home, name, version);
-  if (!stored || stored.digest !== digest || digestOf(stored.files) !== digest)
+  if (!stored || stored.digest !== digest || versionDigest(stored.files) !== digest)
     throw changed(name, version, VERSION_FILE);
   const folder = path.join(versionFolder(home, name, version), 'files');
   const listed = new Set(stored.files.map(file => file.path));

@@ -18,7 +18,7 @@ const CUTS = [
 const DEPTH_MAX = 12;
 
 type Judged = Pick<PageCase, 'trials' | 'assertions' | 'divergence' | 'changes'>;
-type CaseTexts = Record<Exclude<keyof PageCase, 'was'>, string> & { readonly was?: string };
+type CaseTexts = Record<Exclude<keyof PageCase, 'was' | 'under_way'>, string> & { readonly was?: string };
 
 /** The PageCase of one case as JSON. Long parts are truncated, and `cuts` says which. */
 export function caseJson(

@@ -38,7 +38,8 @@ export function* embeddedTrials(
   const reads = { left: READS_MAX };
   for (const [index, one] of cases.entries()) {
     let room = CASE_BYTES_MAX;
-    for (const piece of piecesOfCase(input, one, index, reads)) {
+    for (const [name, json] of trialsOfCase(input, one, reads)) {
+      const piece = embeddedJson(`case-${index}-${name}`, json);
       room -= piece.length;
       if (room < 0 || !fits(piece)) continue;
       yield piece;
@@ -48,12 +49,23 @@ export function* embeddedTrials(
   return { held, wanted };
 }
 
-function* piecesOfCase(
+/** The trials of one case besides the one that it shows first, as JSON, up to a size. */
+export function* furtherTrials(
+  input: Pick<ReportInput, 'trial' | 'assetText'>,
+  one: TrialsOfCase,
+): Generator<readonly [name: string, json: string]> {
+  let room = CASE_BYTES_MAX;
+  for (const [name, json] of trialsOfCase(input, one, { left: READS_MAX })) {
+    room -= json.length;
+    if (room >= 0) yield [name, json];
+  }
+}
+
+function* trialsOfCase(
   { trial, assetText }: Pick<ReportInput, 'trial' | 'assetText'>,
   one: TrialsOfCase,
-  index: number,
   reads: { left: number },
-): Generator<string> {
+): Generator<readonly [name: string, json: string]> {
   for (const side of ['new', 'baseline'] as const) {
     if (!trial || one.trials[side].length < 2) continue;
     let shownBody: string | undefined;
@@ -71,7 +83,7 @@ function* piecesOfCase(
         hash === shownBody
           ? JSON.stringify({ artifact: null, same: true, attempts: attempts ?? null, assets: {}, cuts: [] })
           : documentJson(artifact, side, href => assetText?.(side, href));
-      yield embeddedJson(`case-${index}-${side}-${number}`, json);
+      yield [`${side}-${number}`, json];
     }
   }
 }

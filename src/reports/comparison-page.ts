@@ -1,7 +1,7 @@
 import { VERSION } from '../base/version.ts';
 import type { ComparedCase, Comparison } from '../contracts/comparison/index.ts';
 import { caseJson } from './case-json.ts';
-import { embeddedTrials, type TrialsOfCase } from './case-trials.ts';
+import { embeddedTrials, furtherTrials, type TrialsOfCase } from './case-trials.ts';
 import { causeGroups } from './cause-groups.ts';
 import { casesNote, changeLines } from './changes.ts';
 import { pageCauses, pageFacets } from './facets.ts';
@@ -38,11 +38,9 @@ export function comparisonPage(input: ReportInput): Page {
   const rowOf = new Map(cases.map(({ case_id }, row) => [case_id, row]));
   const { read, shown } = remembered(input);
   const { pairs, words } = searchable({ ...input, pairs: read }, rowOf);
-  const head = headOf(input);
   return {
     head: {
-      ...head,
-      ...doubted(head, input.damage),
+      ...doubtedHead(input),
       suites: suites.words,
       error_classes: errors.words,
       causes: pageCauses(causeGroups(cases), rowOf),
@@ -87,7 +85,13 @@ export function comparisonPage(input: ReportInput): Page {
       }),
     ),
     trials: (full, fits) => embeddedTrials(input, needingAttention(cases.slice(0, full), shown), fits),
+    trialsOf: row => furtherTrials(input, trialsIn(cases[row] as ComparedCase, shown)),
   };
+}
+
+function doubtedHead(input: ReportInput): Omit<PageHead, FoundInCases> {
+  const head = headOf(input);
+  return { ...head, ...doubted(head, input.damage) };
 }
 
 type Shown = ReadonlyMap<string, ReportedPair['runIds']>;
@@ -106,12 +110,14 @@ function remembered({ pairs }: Pick<ReportInput, 'pairs'>): { read: ReportInput[
 /** The cases that need attention, which come first. */
 function needingAttention(cases: readonly ComparedCase[], shown: Shown): TrialsOfCase[] {
   const calm = cases.findIndex(isCalm);
-  return (calm < 0 ? cases : cases.slice(0, calm)).map(({ case_id: id, baseline, new: fresh }) => ({
-    id,
-    trials: { baseline: baseline.trials, new: fresh.trials },
-    shown: shown.get(id) ?? {},
-  }));
+  return (calm < 0 ? cases : cases.slice(0, calm)).map(one => trialsIn(one, shown));
 }
+
+const trialsIn = ({ case_id: id, baseline, new: fresh }: ComparedCase, shown: Shown): TrialsOfCase => ({
+  id,
+  trials: { baseline: baseline.trials, new: fresh.trials },
+  shown: shown.get(id) ?? {},
+});
 
 /** Most urgent first. */
 const ORDER: readonly ComparedCase['change'][] = ['regressed', 'flaky', 'missing', 'improved', 'same'];

@@ -16,7 +16,7 @@ import {
   intervalOf,
   METRICS,
   NO_INTERVAL,
-  repetitionNote,
+  runNote,
   type Report,
   trialsNote,
   problemsOf,
@@ -31,9 +31,9 @@ import { byFinding, flaggedCases, markedTally, tallyText } from './tally.ts';
 export const markdown: Report = {
   file: 'report.md',
   ofComparison: comparison => [bounded(sections(comparison))],
-  ofRun: ({ run, evaluation: { summary, cases, gate, repairs }, repetition }) => {
+  ofRun: ({ run, evaluation: { summary, cases, gate, repairs }, repetition, parts }) => {
     const repaired = repairedText(repairs);
-    const note = repetitionNote(repetition);
+    const note = runNote({ repetition, parts });
     const { total, passed, failed, errors, unjudged } = summary;
     const unmet = unmetMessages(gate?.checks);
     const mark = unmet.length > 0 || failed + errors > 0 ? '❌' : unjudged === total ? '❔' : '✅';

@@ -10,6 +10,7 @@ import type {
   MetricComparison,
 } from '../contracts/comparison/index.ts';
 import type { Concern } from './cause-groups.ts';
+import type { PageUnderWay } from './page-under-way.ts';
 import type { ReportSide } from './report-input.ts';
 
 /** The data in the page. The page and its writer share only these types. */
@@ -52,7 +53,8 @@ export interface PageHead {
   readonly run?: {
     readonly version: ReportSide;
     readonly target: string;
-    readonly seal_sha256: string;
+    /** Null while the run is open. */
+    readonly seal_sha256: string | null;
     readonly unjudged: number;
     readonly repairs: RepairSums | null;
     /** A note about the other repetitions. */
@@ -101,7 +103,7 @@ interface Count {
 }
 
 /** Sorts and colours a row: the change in a comparison, or the verdict in a run. */
-export type RowKind = ComparedCase['change'] | 'pass' | 'fail' | 'error' | 'unjudged';
+export type RowKind = ComparedCase['change'] | 'pass' | 'fail' | 'error' | 'unjudged' | 'running';
 
 /** A value that the list can be filtered by. */
 export interface PageFacet {
@@ -119,6 +121,8 @@ export interface PageFacets {
 
 export interface PageCause extends PageFacet {
   readonly concern: Concern;
+  /** The first cases, if the page does not have the rows. */
+  readonly ids?: readonly string[];
 }
 
 /** The causes, the most urgent concern first, and the most frequent cause first. */
@@ -215,6 +219,8 @@ export interface PageCase {
   readonly steps: PageSteps | null;
   /** The baseline's case, if the case changed; null if it is not available. */
   readonly was?: { readonly input: unknown; readonly expected: unknown } | null;
+  /** Only for a case without an answer yet, in a run that is still open. */
+  readonly under_way?: PageUnderWay;
 }
 
 /** The aligned events of the two trials in `of`, which are those in `shown` until the reader opens others. */

@@ -12,11 +12,15 @@ export interface Page {
   readonly rows: () => Iterable<PageRow>;
   /** The cases to show in full: the index of the row, and a function that returns the PageCase as JSON. */
   readonly details: (rows: number) => Iterable<readonly [number, () => string]>;
+  /** The PageCase of any row as JSON. */
+  readonly caseText: (row: number) => string;
   readonly wanted: number;
   /** The search index. Requested last, when the details have been read. */
   readonly words: (rows: number, bytesMax: number) => PageIndex;
   /** The elements of further trials of the first `full` cases, without those that do not fit. */
   readonly trials?: (full: number, fits: (piece: string) => boolean) => Generator<string, Coverage['trials']>;
+  /** The further trials of a row: the name of each, such as `new-2`, and its PageTrialDocument as JSON. */
+  readonly trialsOf?: (row: number) => Iterable<readonly [name: string, json: string]>;
 }
 
 /** How many unchanged cases are shown in full. */
@@ -29,11 +33,12 @@ export function detailsOf<Case>(
   cases: readonly Case[],
   isCalm: (one: Case) => boolean,
   read: (one: Case) => string,
-): Pick<Page, 'details' | 'wanted'> {
+): Pick<Page, 'details' | 'wanted' | 'caseText'> {
   const telling = cases.findIndex(isCalm);
   const wanted = telling === -1 ? cases.length : Math.min(cases.length, telling + CALM_CASES_MAX);
   return {
     wanted,
+    caseText: row => read(cases[row] as Case),
     *details(rows) {
       for (let index = 0; index < Math.min(rows, wanted); index++) yield [index, () => read(cases[index] as Case)];
     },

@@ -49,6 +49,7 @@ export interface RunReportInput extends Sources {
   readonly run: RunArtifact;
   readonly evaluation: Evaluation;
   readonly repetition?: Repetition | undefined;
+  readonly parts?: string | undefined;
   /** Iterates over the cases of the suite, for titles and groups. */
   readonly cases?: (() => Iterable<Pick<SuiteCase, 'id' | 'suite' | 'title' | 'metadata'>>) | undefined;
 }

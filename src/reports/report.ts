@@ -33,13 +33,21 @@ export interface JudgedRun {
   readonly run: Pick<RunArtifact, 'run_id' | 'version' | 'base_url'>;
   readonly evaluation: Pick<Evaluation, 'summary' | 'cases' | 'gate' | 'repairs'>;
   readonly repetition?: Repetition | undefined;
+  /** Says which part of a suite the run is, or of which parts it consists. */
+  readonly parts?: string | undefined;
+}
+
+/** What a reader must know about a run that is not a whole suite in one process. */
+export function runNote({ repetition, parts }: Pick<JudgedRun, 'repetition' | 'parts'>): string | undefined {
+  const notes = [repetitionNote(repetition), parts].filter(note => note !== undefined);
+  return notes.length === 0 ? undefined : notes.join(' ');
 }
 
 /** Its position among the repetitions. */
 export type Repetition = SuiteRequest['repetition'];
 
 /** A note for a report that shows only one of several repetitions. */
-export function repetitionNote(repetition: Repetition | undefined): string | undefined {
+function repetitionNote(repetition: Repetition | undefined): string | undefined {
   if (!repetition || repetition.total === 1) return undefined;
   const { of, number, total } = repetition;
   const others = Array.from({ length: total }, (_, index) => index + 1).filter(other => other !== number);

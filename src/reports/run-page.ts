@@ -22,20 +22,29 @@ import {
   whyText,
 } from './page.ts';
 import type { FoundInCases, PageHead, PageTrial, Tone } from './page-data.ts';
-import { repetitionNote, problemsOf } from './report.ts';
+import { problemsOf, runNote } from './report.ts';
 import type { RunReportInput } from './report-input.ts';
 
 /** One judged suite run, failures first. */
 export function runPage(input: RunReportInput): Page {
-  const { run, evaluation } = input;
-  const cases = sortedBy(evaluation.cases, one => ORDER.indexOf(kindOf(one)));
+  return judgedPage(input, input.evaluation.cases, headOf(input));
+}
+
+/** What a page of judged cases reads. */
+export type JudgedSources = Omit<RunReportInput, 'run' | 'evaluation' | 'repetition' | 'parts'> & {
+  readonly run: Pick<RunReportInput['run'], 'run_id' | 'version'>;
+};
+
+/** Judged cases, failures first, under a head. */
+export function judgedPage(input: JudgedSources, judged: readonly JudgedCase[], head: BareHead): Page {
+  const { run } = input;
+  const cases = sortedBy(judged, one => ORDER.indexOf(kindOf(one)));
   const rowOf = new Map(cases.map(({ case_id }, row) => [case_id, row]));
   const { words, ...onlySide } = searchable(sideOf(input), rowOf);
   const asked = new Map([...(input.cases?.() ?? [])].map(one => [one.id, { title: one.title, ...groupOf(one) }]));
   const groups = cases.map(({ case_id }): ReturnType<typeof groupOf> => asked.get(case_id) ?? {});
   const suites = new Vocabulary([...asked.values()].flatMap(({ suite }) => suite ?? []));
   const errors = new Vocabulary(cases.flatMap(({ error_class }) => error_class ?? []));
-  const head = headOf(input);
   return {
     head: {
       ...head,
@@ -96,7 +105,7 @@ function kindOf(one: JudgedCase): JudgedCase['verdict'] | 'unjudged' {
 }
 
 /** The page shows the only side as the candidate, even if it is a baseline. */
-function sideOf({ run, pairs, inputs, further }: RunReportInput): Pick<RunReportInput, 'pairs' | 'inputs' | 'further'> {
+function sideOf({ run, pairs, inputs, further }: JudgedSources): Pick<JudgedSources, 'pairs' | 'inputs' | 'further'> {
   return {
     inputs,
     further: id => {
@@ -114,7 +123,10 @@ function told(run_id: string, one: JudgedCase): PageTrial {
   return { run_id, ...trialOf(one) };
 }
 
-function headOf({ run, evaluation, repetition, commands }: RunReportInput): Omit<PageHead, FoundInCases> {
+/** A head without what the cases add to it. */
+export type BareHead = Omit<PageHead, FoundInCases>;
+
+function headOf({ run, evaluation, repetition, parts, commands }: RunReportInput): BareHead {
   const { total, passed, failed, errors, unjudged } = evaluation.summary;
   const unmet = unmetText(evaluation.gate?.checks ?? []);
   const tone: Tone = unmet !== undefined || failed + errors > 0 ? 'bad' : total === unjudged ? 'unsure' : 'good';
@@ -155,7 +167,7 @@ function headOf({ run, evaluation, repetition, commands }: RunReportInput): Omit
       seal_sha256: evaluation.seal_sha256,
       unjudged,
       repairs: evaluation.repairs ?? null,
-      note: repetitionNote(repetition) ?? null,
+      note: runNote({ repetition, parts }) ?? null,
     },
   };
 }

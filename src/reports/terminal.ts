@@ -17,7 +17,7 @@ import {
   intervalOf,
   METRICS,
   NO_INTERVAL,
-  repetitionNote,
+  runNote,
   type Report,
   trialsNote,
   problemsOf,
@@ -61,7 +61,7 @@ export function terminalReport(paint: PaintText, { hasVerdict = true } = {}): Re
       yield '\n';
       yield* verdict(comparison, paint);
     },
-    *ofRun({ run, evaluation: { summary, cases, gate, repairs }, repetition }) {
+    *ofRun({ run, evaluation: { summary, cases, gate, repairs }, repetition, parts }) {
       const { total, passed, failed, errors, unjudged } = summary;
       const troubled = cases.filter(({ verdict }) => verdict !== 'pass');
       for (const one of troubled.slice(0, CASES_MAX)) {
@@ -74,7 +74,7 @@ export function terminalReport(paint: PaintText, { hasVerdict = true } = {}): Re
       yield `  ${run.version} ${said(run.run_id)}, target ${said(run.base_url)}\n`;
       yield* repaired(repairedText(repairs));
       if (!hasVerdict) return;
-      const note = repetitionNote(repetition);
+      const note = runNote({ repetition, parts });
       if (note !== undefined) yield `  ${paint('note', 'note')}  ${said(note)}\n`;
       const unmet = unmetMessages(gate?.checks);
       const style = unmet.length > 0 || failed + errors > 0 ? 'bad' : unjudged === total ? 'note' : 'good';

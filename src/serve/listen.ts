@@ -13,13 +13,50 @@ export interface Listening {
   stop(drainMs: number): Promise<void>;
 }
 
+/** How long the server waits for a client, in milliseconds. */
+export interface Patience {
+  /** For a whole request. */
+  readonly requestMs: number;
+  readonly headersMs: number;
+  /** For the next request on a connection. */
+  readonly keepAliveMs: number;
+  /** For a client that does not read its answer. */
+  readonly stallMs: number;
+  /** How often it looks for clients that are late. */
+  readonly lookMs: number;
+}
+
+const PATIENCE: Patience = {
+  requestMs: 300_000,
+  headersMs: 15_000,
+  keepAliveMs: 5_000,
+  stallMs: 60_000,
+  lookMs: 5_000,
+};
+
 /** Opens the port. Every wait for a client has a limit. */
-export async function listen(server: Server, host: string, port: number): Promise<Listening> {
+export async function listen(
+  server: Server,
+  host: string,
+  port: number,
+  patience: Patience = PATIENCE,
+): Promise<Listening> {
   const http = createAdaptorServer({
     fetch: appOf(server, ROUTES).fetch,
-    serverOptions: { requestTimeout: REQUEST_MS, headersTimeout: HEADERS_MS, maxHeaderSize: HEADER_BYTES_MAX },
+    serverOptions: {
+      requestTimeout: patience.requestMs,
+      headersTimeout: patience.headersMs,
+      connectionsCheckingInterval: patience.lookMs,
+      maxHeaderSize: HEADER_BYTES_MAX,
+      // Finds out that a client has vanished.
+      keepAlive: true,
+    },
   }) as HttpServer;
-  http.keepAliveTimeout = KEEP_ALIVE_MS;
+  http.keepAliveTimeout = patience.keepAliveMs;
+  // A connection without progress is fine while the server works on its answer, but not while the client must read.
+  http.setTimeout(patience.stallMs, socket => {
+    if (socket.writableLength > 0) socket.destroy();
+  });
   http.maxConnections = CONNECTIONS_MAX;
   http.maxHeadersCount = HEADER_FIELDS_MAX;
   await new Promise<void>((resolve, reject) => {
@@ -30,9 +67,6 @@ export async function listen(server: Server, host: string, port: number): Promis
   return { host, port: address.port, stop: drainMs => stopped(http, drainMs) };
 }
 
-const REQUEST_MS = 300_000;
-const HEADERS_MS = 15_000;
-const KEEP_ALIVE_MS = 5_000;
 const HEADER_BYTES_MAX = 16 * 1024;
 const HEADER_FIELDS_MAX = 100;
 const CONNECTIONS_MAX = 4_096;

@@ -2,7 +2,8 @@ import { homeFrom, makeHome } from '../evidence/run-folder/runs.ts';
 import { openAccess } from './access/access.ts';
 import type { AccessSettings } from './access/listening.ts';
 import { Server } from './http/server.ts';
-import { listen } from './listen.ts';
+import { dropPassing } from './http/uploads.ts';
+import { listen, type Patience } from './listen.ts';
 import { openOrders, type Ordering } from './orders/open-orders.ts';
 import { ServerLog } from './operation/log.ts';
 
@@ -16,6 +17,8 @@ export interface ServeOptions
   readonly drainMs: number;
   /** Receives the server's log, a line at a time. */
   readonly onLog: (line: string) => void;
+  /** How long the server waits for its clients. */
+  readonly patience?: Patience;
   /** How the server runs what its clients order. */
   readonly ordering?: Partial<Ordering>;
 }
@@ -34,15 +37,17 @@ export async function serve({
   drainMs,
   onLog,
   ordering = {},
+  patience,
   ...who
 }: ServeOptions): Promise<Serving> {
   const home = homeFrom(cwd);
   makeHome(home);
   const log = new ServerLog(onLog);
   const access = openAccess(home, { hosts: [], isBehindProxy: false, ...who, listen: host, port });
+  dropPassing(home);
   const orders = openOrders(cwd, home, log, ordering);
   const server = new Server({ cwd, home, access, log, orders });
-  const listening = await listen(server, host, port).catch(async (error: unknown) => {
+  const listening = await listen(server, host, port, patience).catch(async (error: unknown) => {
     await Promise.all([access.close(), orders.drain(0, false)]);
     throw error;
   });
@@ -57,7 +62,7 @@ export async function serve({
       server.drain();
       const stopsRuns = ordering.stopsRuns === true;
       await Promise.all([listening.stop(drainMs), orders.drain(drainMs, stopsRuns), server.scripts.stop(drainMs)]);
-      await access.close();
+      await Promise.all([access.close(), server.threads.close()]);
       log.note('stopped');
     },
   };

@@ -24,7 +24,7 @@ export function keptBehind(
   if (sides.baseline.pack !== 'read') return undefined;
   const seal = sealBehind(folder);
   if (named !== undefined) return documentsOf(namedSide(path.resolve(cwd, named), seal));
-  for (const file of filesIn(cwd)) {
+  for (const file of acceptedFiles(cwd)) {
     const side = sideIn(file);
     if (side !== undefined && side.baselineSeal === seal) return documentsOf(side);
   }
@@ -60,7 +60,7 @@ function sideIn(file: string): Side | undefined {
 }
 
 /** Files that may be accepted baselines: where `proctor test` and `proctor baseline accept` write them. */
-function filesIn(cwd: string): string[] {
+export function acceptedFiles(cwd: string): string[] {
   const project = projectIn(cwd);
   const root = project?.dir ?? cwd;
   const folder = path.resolve(root, project?.project.baselines ?? BASELINES);

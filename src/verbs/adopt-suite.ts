@@ -72,7 +72,7 @@ export async function adopt(
   home: string,
   cwd: string,
 ): Promise<void> {
-  const { version, repetition, only, suite, cases, gate } = before.request;
+  const { version, repetition, only, shard, suite, cases, gate } = before.request;
   const was = before.request.provenance?.agent_version;
   const { declared, provenance } = named;
   if (was !== undefined && declared?.version !== undefined) refuseOther(was, declared.version);
@@ -91,6 +91,7 @@ export async function adopt(
     repetitions: repetition.total,
     version,
     only,
+    ...(shard && { shard }),
     ...(suite !== undefined && { suite }),
     settings,
     secretNames: [...headers.map(({ env }) => env), ...Object.keys(secrets)],
@@ -101,7 +102,7 @@ export async function adopt(
     gate: soundLimits(gate),
     ...whom,
   };
-  const plan = suitePlan(order, repetition.number, cases);
+  const plan = suitePlan(order, repetition.number, cases, shard?.all);
   const planOf = (done: number): SuitePlan => {
     // Nothing says which version gave the answers from elsewhere, unless the run states it.
     const { agent_version, ...others } = provenance ?? {};

@@ -1,5 +1,6 @@
 import path from 'node:path';
 import { transcriptLines } from '../evidence/agent/agent-folder.ts';
+import { plannedPolicyIn } from '../evidence/agent/planned-policy.ts';
 import type { RunFolder } from '../evidence/run-folder/runs.ts';
 import { agentPage } from '../reports/pages/agent-page.ts';
 import { turnsIn } from '../run/agent/turns.ts';
@@ -13,7 +14,8 @@ export const agentPageOf: PageReader = async (place, key) => {
   const { folder } = place;
   const family = shown.outcome?.agent.family ?? shown.plan?.agent.family ?? '';
   const [lines, turns] = [transcriptLines(folder), turnsIn(folder, family)];
-  return agentPage({ ...shown, key, name: nameOf(place), lines, turns });
+  const planned = shown.outcome ? undefined : plannedPolicyIn(folder);
+  return agentPage({ ...shown, planned, key, name: nameOf(place), lines, turns });
 };
 
 /**

@@ -7,7 +7,7 @@ import { followLink, readRegular } from '../base/regular.ts';
 import { type Baseline, baseline } from '../contracts/baseline/index.ts';
 import { check } from '../contracts/check.ts';
 import type { Checker } from '../contracts/seal/index.ts';
-import { repetitionId, rerunId, ROUNDS_MAX } from '../contracts/suite/index.ts';
+import { repetitionId, rerunId, ROUNDS_MAX, type SuiteRequest } from '../contracts/suite/index.ts';
 import { notSignedBy } from '../evidence/judgement/judgement.ts';
 import { isSealed } from '../evidence/recovery/recover.ts';
 import { byAge, findRun, runsIn, type RunFolder } from '../evidence/run-folder/runs.ts';
@@ -48,8 +48,23 @@ export async function sideOf(
     // A baseline that stopped answering in a later round has not failed.
     if (side !== 'baseline' || !isUnanswered(trial)) trials.push(trial);
   }
-  const missing = incomplete ?? replacedIn(trials);
+  const missing = incomplete ?? partOf(folders[0]) ?? replacedIn(trials);
   return { side: { source: 'runs', trials, ...(missing !== undefined && { incomplete: missing }) }, told };
+}
+
+/** Says which part of a suite a run is; undefined for a whole one. A part says nothing about the other cases. */
+function partOf(folder: string | undefined): string | undefined {
+  const {
+    run_id: id,
+    shard,
+    merged,
+  } = folder === undefined ? ({} as Partial<SuiteRequest>) : readSuiteFolder(folder).request;
+  const name = printable(id ?? '');
+  if (shard)
+    return `${name} is shard ${shard.index}/${shard.total}, only a part of the suite. Join all parts with proctor merge.`;
+  const missing = (merged?.missing ?? []).reduce((sum, { cases }) => sum + cases, 0);
+  if (missing === 0) return undefined;
+  return `${name} was merged without all parts: ${missing} of ${merged?.all.count} cases are missing. Merge all parts.`;
 }
 
 /** Detects a copy of another run in a repetition's folder. A copy is not a trial. */

@@ -5,11 +5,11 @@ import { pipeline } from 'node:stream/promises';
 import { Fault, fullDisk } from '../base/fault.ts';
 import { newCorrelationId } from '../base/ids.ts';
 import { makeFolders, OWN_FILE } from '../base/private.ts';
-import { isAllFailing, unjudgedIn } from '../contracts/evaluation/index.ts';
 import { homeFrom, makeHome, type RunFolder } from '../evidence/run-folder/runs.ts';
 import { checkerIfUsable } from './keys.ts';
 import type { ShownSuiteResult } from './run-suite.ts';
 import { showSuite } from './show-suite.ts';
+import { suiteResultOf } from './suite-result.ts';
 import { unpack } from './unpack.ts';
 
 /** Stores the pack of a suite that a server ran, verifies it, and unpacks it among the runs of this project. */
@@ -59,35 +59,12 @@ async function stored(stream: ReadableStream<Uint8Array>, file: string): Promise
 const PACK_BYTES_MAX = 16 * 1024 ** 3;
 
 /** The result of a sealed suite, as its command prints it. The reasons of failed cases are in `proctor show`. */
-async function suiteResultIn(place: RunFolder, cwd: string, signingKey: string | undefined): Promise<ShownSuiteResult> {
-  const shown = await showSuite(place, checkerIfUsable(cwd, signingKey));
-  const { run, request, evaluation, keyIds } = shown ?? {};
-  if (!run || !request) throw new Fault('not_valid', 'The pack contains no suite run.');
-  const { cases_total: total = 0, cases_completed: ok = 0, cases_failed: failed = 0 } = run.stats ?? {};
-  const notPassed = (evaluation?.cases ?? []).filter(({ verdict }) => verdict !== 'pass').slice(0, NAMED_MAX);
-  return {
-    kind: 'suite',
-    version: request.version,
-    runs: [
-      {
-        place,
-        total,
-        ok,
-        failed,
-        gaveUp: false,
-        troubles: [],
-        isOpen: false,
-        durationMs: run.stats?.duration_ms ?? 0,
-        judged: evaluation?.summary,
-        repairs: evaluation?.repairs,
-        notPassed: notPassed.map(({ case_id }) => case_id),
-        ...(evaluation && { unjudged: unjudgedIn(evaluation.cases) }),
-      },
-    ],
-    isAllFailing: evaluation !== undefined && isAllFailing(evaluation.cases),
-    checks: request.gate ? (evaluation?.gate?.checks ?? null) : [],
-    keyId: keyIds?.[0] ?? null,
-  };
+export async function suiteResultIn(
+  place: RunFolder,
+  cwd: string,
+  signingKey: string | undefined,
+): Promise<ShownSuiteResult> {
+  const { run, request, evaluation, keyIds } = (await showSuite(place, checkerIfUsable(cwd, signingKey))) ?? {};
+  if (!run || !request) throw new Fault('not_valid', 'The run folder contains no suite run.');
+  return suiteResultOf([{ place, run, request, evaluation }], keyIds?.[0] ?? null);
 }
-
-const NAMED_MAX = 10;

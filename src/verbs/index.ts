@@ -3,6 +3,7 @@ import type * as apply from './apply.ts';
 import type * as baseline from './baseline.ts';
 import type * as compare from './compare.ts';
 import type * as versions from './compare-versions.ts';
+import type * as merging from './merge.ts';
 import type * as pack from './pack.ts';
 import type * as recovery from './recover.ts';
 import type * as reproduction from './reproduce.ts';
@@ -21,6 +22,7 @@ export { runErrorOf } from './run-error.ts';
 export type { AppliedRun, ApplyOptions } from './apply.ts';
 export type { Compared, CompareOptions } from './compare.ts';
 export type { ComparedVersions, CompareVersionsOptions } from './compare-versions.ts';
+export type { MergedRun, MergeOptions, MergeResult } from './merge.ts';
 export type { PackedRun, PackOptions } from './pack.ts';
 export type { Recovered } from './recover.ts';
 export type { Reproduction } from './reproduce.ts';
@@ -63,6 +65,9 @@ export const testProject: typeof testing.testProject = async options =>
 /** Resumes an interrupted suite. */
 export const resumeSuite: typeof resume.resumeSuite = async (word, options) =>
   (await import('./resume-suite.ts')).resumeSuite(word, options);
+
+/** Joins the parts of suites that ran with `shard` into whole, sealed runs. */
+export const mergeRuns: typeof merging.mergeRuns = async options => (await import('./merge.ts')).mergeRuns(options);
 
 /** Decides whether the candidate is worse than its baseline, and writes the reasons to a sealed folder. */
 export const compareRuns: typeof compare.compareRuns = async options =>

@@ -5,7 +5,7 @@ import { VERSION } from '../base/version.ts';
 import { type Evaluation, evaluation as contract } from '../contracts/evaluation/index.ts';
 import type { Checker, Signer } from '../contracts/seal/index.ts';
 import { repetitionId, type SuiteCase } from '../contracts/suite/index.ts';
-import { evaluationIn, findEvaluation } from '../evidence/judgement/evaluation-files.ts';
+import { evaluationIn, findEvaluation, runSigners } from '../evidence/judgement/evaluation-files.ts';
 import type { SealState, Untrusted } from '../evidence/judgement/judgement.ts';
 import { attemptsIn } from '../evidence/run-folder/runs.ts';
 import { NO_SEAL, notAsSealed, SealedFolder, sealDifference } from '../evidence/run-folder/sealed-folder.ts';
@@ -188,6 +188,25 @@ export async function judgeOwnRun(
   );
   writeEvaluation(folder, evaluation, signer);
   return evaluation;
+}
+
+/**
+ * Judges a sealed run whose process died before it had judged it. The run must be as it was sealed, and the key that
+ * signed it must sign the evaluation.
+ */
+export async function judgeLate(folder: string, judge: JudgeContext, signer: Signer | undefined): Promise<void> {
+  const sealed = await sealedRun(folder);
+  if (runSigners(folder).some(keyId => keyId !== signer?.keyId))
+    throw new Fault('other_key', 'The run is signed with a key that is not here, so its evaluation would not count.');
+  const before = await earlierRepetitions(folder, judge);
+  const evaluation = await judgedAsSealed(folder, sealed, { ...checksOf(judge, 'tell'), earlier: () => before });
+  writeEvaluation(folder, evaluation, signer);
+}
+
+/** Whether a sealed run has no evaluation, because its process died. A run from elsewhere is judged on request. */
+export function isUnjudged(folder: string): boolean {
+  const { state } = findEvaluation(folder, contract, undefined);
+  return (state === 'none' || state === 'missing') && readSuiteFolder(folder).request.begun_elsewhere === undefined;
 }
 
 /** The results of the earlier repetitions, if the run has limits; undefined if one of them cannot be judged. */

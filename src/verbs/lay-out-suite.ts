@@ -14,6 +14,7 @@ import { layOutSuite, placeFor } from '../run/suite/suite.ts';
 import { withDeclared } from './declared.ts';
 import { signerAt } from './keys.ts';
 import { refuseTaken } from './ledger.ts';
+import { checkQueueable } from './queue-choice.ts';
 import { removeUnbegunSuite } from './recover.ts';
 import type { RunSuiteOptions, StartedSuiteRun } from './run-suite.ts';
 import { checkSuiteOptions } from './suite-options.ts';
@@ -56,10 +57,10 @@ export async function laidOutSuite(
     const write = (folder: string) => {
       first = first
         ? copyLayout((places[0] as RunFolder).folder, first, folder)
-        : layOutCases(path.resolve(cwd, options.cases), order.only, folder, askedTarget(order));
+        : layOutCases(path.resolve(cwd, options.cases), order.only, folder, askedTarget(order), order.shard);
       return first;
     };
-    layOutSuite({ place, write, planOf: cases => suitePlan(order, index + 1, cases), isReleased });
+    layOutSuite({ place, write, planOf: (cases, all) => suitePlan(order, index + 1, cases, all), isReleased });
   }
   return { places, going: { ...options, home, signer } };
 }
@@ -78,15 +79,18 @@ export async function orderOf(given: RunSuiteOptions, home: string, cwd: string)
       : checkedSettings({ ...AGENT_CLOCKS, ...options.ofTarget, ...options }, DEFAULT_SETTINGS);
   const { headers = [], secrets = {} } = options;
   const named = await describeTarget(options, settings, home, cwd);
+  if (options.queue !== undefined) checkQueueable(named.target);
   return {
     group: options.runId === undefined ? newRunId('suite', systemClock) : checkedRunId(options.runId),
     repetitions: options.repeat ?? 1,
     version: options.as,
     only: options.only ?? null,
+    ...(options.shard && { shard: options.shard }),
     ...(options.suite !== undefined && { suite: options.suite }),
     settings,
     secretNames: [...headers.map(({ env }) => env), ...Object.keys(secrets)],
     keepCredentials: options.keepCredentials === true,
+    isQueued: options.queue !== undefined,
     ...(options.provenance && { provenance: options.provenance }),
     casesPath: inFolder(cwd, options.cases),
     outDir:

@@ -64,6 +64,11 @@ export async function recoverAll(cwd: string, signingKey: string | undefined, ki
   return recovered;
 }
 
+/** Completes one run of this project, if it is dead and was started here; undefined if there is nothing to complete. */
+export function recoverPlace(cwd: string, place: RunFolder): Promise<Recovered | undefined> {
+  return recoverOne(homeFrom(cwd), place, cwd, undefined, KINDS);
+}
+
 /** Completes a run if it is dead and was started here. Other runs stay unchanged: a checkout can contain any journal. */
 async function recoverOne(
   home: string,
@@ -81,21 +86,42 @@ async function recoverOne(
   const suite = openSuiteIn(folder);
   if (suite) return recoverSuite(place, suite, ledger);
   if (!RUN_ID.test(id)) return { id, became: 'odd', why: ELSEWHERE };
-  // Two recoveries of one run would overwrite each other.
-  const lock = takeOwnLock(`recover-${id}`);
-  if (!lock) return { id, became: 'alive' };
   try {
-    if (!hasJournal(folder)) return undefined;
-    const run = openRun(folder);
-    if (isOwnerAlive(run)) return { id, became: 'alive' };
-    if (run.plan && run.isOurs) await sweepBare(id);
-    const signer = run.isSealed ? undefined : signerAt(cwd, signingKey);
-    if (!(await isLauncherGone(run.plan))) return { id, became: 'alive' };
-    return { id, became: await recoverRun(folder, kinds, { nowMs: systemClock.now(), sealing: { signer, ledger } }) };
+    const became = await completeDead(place, { ledger, cwd, signingKey, kinds });
+    return became === 'finished' ? undefined : { id, became };
   } catch (error) {
     // A run that cannot be completed must not stop the others.
     if (!(error instanceof Fault)) throw error;
     return { id, became: 'odd', why: error.message };
+  }
+}
+
+/** How to complete a dead run. */
+interface Completing {
+  readonly cwd: string;
+  readonly signingKey?: string | undefined;
+  readonly ledger?: ReturnType<typeof ledgerOf> | undefined;
+  readonly kinds?: Kinds;
+  /** A run of this process that is over, although its journal names a living process. */
+  readonly isOver?: boolean;
+}
+
+/** Completes a dead run that was started here. `finished` if another recovery was faster. */
+export async function completeDead(
+  { id, folder }: RunFolder,
+  { cwd, signingKey, ledger, kinds = KINDS, isOver = false }: Completing,
+): Promise<'recovered' | 'sealed' | 'removed' | 'alive' | 'finished'> {
+  // Two recoveries of one run would overwrite each other.
+  const lock = takeOwnLock(`recover-${id}`);
+  if (!lock) return 'alive';
+  try {
+    if (!hasJournal(folder)) return 'finished';
+    const run = openRun(folder);
+    if (!isOver && isOwnerAlive(run)) return 'alive';
+    if (run.plan && run.isOurs) await sweepBare(id);
+    const signer = run.isSealed ? undefined : signerAt(cwd, signingKey);
+    if (!isOver && !(await isLauncherGone(run.plan))) return 'alive';
+    return await recoverRun(folder, kinds, { nowMs: systemClock.now(), sealing: { signer, ledger } });
   } finally {
     lock.close();
   }

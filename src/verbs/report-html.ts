@@ -7,8 +7,12 @@ import type { SuiteCase, SuiteRequest } from '../contracts/suite/index.ts';
 import { caseInputs, CASES, casesById, readRun, suiteCases } from '../evidence/suite/suite-folder.ts';
 import type { KeptDocuments } from '../judge/compare-input.ts';
 import { firstTrial } from '../judge/compare/pairing.ts';
+import { comparisonPage } from '../reports/comparison-page.ts';
 import { htmlReport, htmlRunReport } from '../reports/html.ts';
+import type { Page } from '../reports/page.ts';
+import type { ReportInput, RunReportInput } from '../reports/report-input.ts';
 import { SIDE_NAMES } from '../reports/report.ts';
+import { runPage } from '../reports/run-page.ts';
 import { commandsFor } from './report-commands.ts';
 import { type Damage, ShownRun } from './shown-run.ts';
 
@@ -28,6 +32,7 @@ export interface RunSubject {
   readonly run: RunArtifact;
   readonly evaluation: Evaluation;
   readonly repetition: SuiteRequest['repetition'];
+  readonly parts?: string | undefined;
   readonly folder: string;
   readonly damage?: readonly Damage[];
   readonly cwd?: string;
@@ -41,14 +46,22 @@ type SideName = 'baseline' | 'new';
 
 /** The HTML report of a comparison or a run, in pieces. */
 export function htmlOf(subject: ComparisonSubject | RunSubject): Iterable<string> {
-  if ('comparison' in subject) return htmlOfComparison(subject);
-  const { run, evaluation, repetition, folder, cwd, damage } = subject;
+  return 'comparison' in subject ? htmlReport(comparisonInput(subject)) : htmlRunReport(runInput(subject));
+}
+
+/** The contents of a report on a comparison or a run, read lazily. */
+export function pageOf(subject: ComparisonSubject | RunSubject): Page {
+  return 'comparison' in subject ? comparisonPage(comparisonInput(subject)) : runPage(runInput(subject));
+}
+
+function runInput({ run, evaluation, repetition, parts, folder, cwd, damage }: RunSubject): RunReportInput {
   const shown = new ShownRun(folder, damage);
   const caseOf = casesById(folder);
-  return htmlRunReport({
+  return {
     run,
     evaluation,
     repetition,
+    parts,
     cases: () => suiteCases(folder),
     inputs: () => caseInputs(folder),
     further: id => (shown.bytesRead > SEARCHED_BYTES_MAX ? undefined : { [run.version]: shown.provenArtifact(id) }),
@@ -60,10 +73,10 @@ export function htmlOf(subject: ComparisonSubject | RunSubject): Iterable<string
     assetText: (_side, href) => assetIn(shown, href),
     damage,
     commands: cwd === undefined ? undefined : commandsFor(cwd, folder, []),
-  });
+  };
 }
 
-function htmlOfComparison(subject: ComparisonSubject): Iterable<string> {
+function comparisonInput(subject: ComparisonSubject): ReportInput {
   const { comparison, folders, cwd, damage } = subject;
   const asked = [...folders.new, ...folders.baseline].find(folder => folder !== undefined);
   const kept = subject.kept?.() ?? [];
@@ -79,7 +92,7 @@ function htmlOfComparison(subject: ComparisonSubject): Iterable<string> {
     comparison.sides[side].run_ids.filter((_, index) => folders[side][index] === undefined),
   );
   const newest = folders.new.find(folder => folder !== undefined);
-  return htmlReport({
+  return {
     comparison,
     targets: { baseline: urlOf('baseline'), new: urlOf('new') },
     inputs: asked === undefined ? undefined : () => caseInputs(asked),
@@ -103,7 +116,7 @@ function htmlOfComparison(subject: ComparisonSubject): Iterable<string> {
     damage,
     trial: (id, side, number) => trials.proven(id, side, number - 1),
     commands: cwd === undefined || newest === undefined ? undefined : commandsFor(cwd, newest, away),
-  });
+  };
 }
 
 /** Reads artifacts of trials from their run folders, or from the pack of an accepted baseline. */

@@ -20,6 +20,7 @@ import type { Format } from './formats.ts';
 import { type JudgeContext, judgedRun, type SealNotice, shownEvaluation } from './judged.ts';
 import { checkerAt, checkerIfUsable } from './keys.ts';
 import { suiteFolder } from './evaluations.ts';
+import { partNote } from './part-note.ts';
 import { type ComparisonSubject, type Folders, htmlOf, type RunSubject } from './report-html.ts';
 import { type Damage, damageIn } from './shown-run.ts';
 
@@ -135,7 +136,8 @@ export async function reportSubject(word: string, cwd: string, options: ReportOp
   const { evaluation, told: judgement } = damage[0]
     ? await sealedEvaluation(damage[0], run.run_id, key)
     : await judgedRun(folder, judge, 'as sealed');
-  const subject = { run, evaluation, repetition: request.repetition, folder, damage, places, cwd };
+  const parts = partNote(request, folder);
+  const subject = { run, evaluation, repetition: request.repetition, parts, folder, damage, places, cwd };
   return { subject, folder: given ?? path.join(home, 'reports', reportsName(run, runsIn(home))), judgement };
 }
 
@@ -204,7 +206,8 @@ function hasComparison(folder: string): boolean {
   return existsSync(path.join(folder, 'comparison.json'));
 }
 
-function comparisonSubject(
+/** Reads a sealed comparison, and finds its runs. */
+export function comparisonSubject(
   folder: string,
   home: string,
   key: Checker | undefined,

@@ -11,11 +11,14 @@ import type { SuitePlan } from '../evidence/suite/suite-run.ts';
 import { askedIn } from '../run/suite/agent-asked.ts';
 import { adopt, checkNamedAgain, type AdoptOptions } from './adopt-suite.ts';
 import { checkSameVersion, withDeclared } from './declared.ts';
+import { suiteResultIn } from './fetched-suite.ts';
+import { isUnjudged, judgeLate } from './judged.ts';
 import { signerAt } from './keys.ts';
 import { ledgerOf } from './ledger.ts';
 import { refuseUnknown } from './options.ts';
+import { checkQueueOptions, QUEUE_OPTIONS, type QueueOptions } from './queue-choice.ts';
 import { isOwnerAlive } from './recover.ts';
-import { runAll, type RunSuiteOptions, type SuiteRunResult } from './run-suite.ts';
+import { runAll, type RunSuiteOptions, type ShownSuiteResult, whileAlone } from './run-suite.ts';
 import { TARGET_OPTIONS } from './suite-options.ts';
 
 export type ResumeOptions = Pick<
@@ -30,6 +33,7 @@ export type ResumeOptions = Pick<
   | 'onWarning'
   | 'backoffMs'
   | 'breakerPausesMs'
+  | keyof QueueOptions
 > &
   AdoptOptions & {
     /** Reads an environment variable. Used only for a run that was started here. */
@@ -37,11 +41,11 @@ export type ResumeOptions = Pick<
   };
 
 /**
- * Resumes an interrupted run and its repetitions. A run that was started here keeps its settings. For a run from
- * another machine, the user must specify the target and variables again, because Proctor trusts only its cases and
- * answers.
+ * Resumes an interrupted run and its repetitions, or judges a run that died before it was judged. A run that was
+ * started here keeps its settings. For a run from another machine, the user must specify the target and variables
+ * again, because Proctor trusts only its cases and answers.
  */
-export async function resumeSuite(word: string, options: ResumeOptions): Promise<SuiteRunResult> {
+export async function resumeSuite(word: string, options: ResumeOptions): Promise<ShownSuiteResult> {
   refuseUnknown('resumeSuite', options, OPTIONS);
   const { cwd = process.cwd(), signingKey, variable } = options;
   const home = homeFrom(cwd);
@@ -49,9 +53,19 @@ export async function resumeSuite(word: string, options: ResumeOptions): Promise
   const place = findRun(home, word);
   const { open, isOurs } = await openAround(place, home, options);
   const [plan] = open.map(one => one.plan);
-  if (!plan) throw new Fault('finished', 'The run is finished. There is nothing to resume.');
+  if (!plan) return judgedLate(place, cwd, options);
   const places = open.map(one => one.place);
   const going = { ...options, home, signer };
+  if (plan.request.queued) {
+    if (!isOurs)
+      throw new Fault(
+        'not_started_here',
+        'Workers made the attempts of this run, and you did not start it on this machine. Run the suite again under the same --run-id, with --queue and --worker-key.',
+      );
+    const { withQueue } = await import('./queued-suite.ts');
+    checkQueueOptions(options);
+    return withQueue(options, queue => runAll(places, { ...going, queue }));
+  }
   if (!isOurs) {
     checkNamedAgain(word, plan, options);
     const named = await withDeclared({ ...options, cases: '', as: plan.request.version }, cwd);
@@ -67,8 +81,24 @@ export async function resumeSuite(word: string, options: ResumeOptions): Promise
   return runAll(places, { ...going, headers, secrets });
 }
 
+/** Judges a sealed run whose process died before it had judged the answers. */
+async function judgedLate(
+  place: RunFolder,
+  cwd: string,
+  { signal, signingKey }: ResumeOptions,
+): Promise<ShownSuiteResult> {
+  if (!isSealed(place.folder) || !isUnjudged(place.folder))
+    throw new Fault('finished', 'The run is finished. There is nothing to resume.');
+  const judge = { home: homeFrom(cwd), ...(signal && { signal }) };
+  await whileAlone(place, async () => {
+    if (isUnjudged(place.folder)) await judgeLate(place.folder, judge, signerAt(cwd, signingKey));
+  });
+  return suiteResultIn(place, cwd, signingKey);
+}
+
 const OPTIONS: Record<keyof ResumeOptions, true> = {
   ...TARGET_OPTIONS,
+  ...QUEUE_OPTIONS,
   cwd: true,
   signingKey: true,
   signal: true,

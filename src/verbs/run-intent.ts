@@ -90,7 +90,8 @@ export async function runIntent(options: RunIntentOptions): Promise<IntentRunRes
   return { ...answer, plannedBy };
 }
 
-const INTENT_BYTES_MAX = 16 * 1024 * 1024;
+export const ANSWERS_FILE = 'The answers file';
+export const INTENT_BYTES_MAX = 16 * 1024 * 1024;
 
 /** Runs an intent that has already been read. */
 export async function runOrder(
@@ -114,11 +115,7 @@ export async function runOrder(
     {
       ...order,
       judgeAccept: (...asked) => withThread(signal, judgeApart => judgeAccept(...asked, judgeApart)),
-      checkAccept: checks => {
-        const [first] = unjudgeableChecks(checks);
-        if (first)
-          throw new IntentFault('intent_invalid', `${first.at} cannot be judged: ${first.message}`, { ruleId: 'IN6' });
-      },
+      checkAccept,
       ...(keepSandbox && { keepIn: path.join(home, 'kept') }),
       ...(keepCredentials && { keepCredentials }),
     },
@@ -146,6 +143,13 @@ export async function runOrder(
     },
   };
 }
+
+/** Throws if a check can never be judged, such as one with a broken pattern. */
+export const checkAccept: IntentOrder['checkAccept'] = checks => {
+  const [first] = unjudgeableChecks(checks);
+  if (first)
+    throw new IntentFault('intent_invalid', `${first.at} cannot be judged: ${first.message}`, { ruleId: 'IN6' });
+};
 
 function checkOptions(options: RunIntentOptions): void {
   if (typeof options?.intent !== 'string') throw new Fault('usage', 'runIntent requires intent: the path of a file.');
@@ -225,7 +229,10 @@ async function proposerFor(asked: Omit<Asked, 'propose'>, options: RunIntentOpti
 }
 
 function answersIn(file: string): NonNullable<IntentOrder['answers']> {
-  const { value, given } = readGiven(file, 'The answers file', INTENT_BYTES_MAX);
+  return answersOf(readGiven(file, ANSWERS_FILE, INTENT_BYTES_MAX));
+}
+
+export function answersOf({ value, given }: ReturnType<typeof readGiven>): NonNullable<IntentOrder['answers']> {
   if (typeof value !== 'object' || value === null || Array.isArray(value))
     throw new IntentFault('intent_invalid', 'The answers file must contain an object: {"KEY": answer}.');
   return { values: value as Record<string, unknown>, given };

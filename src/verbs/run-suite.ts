@@ -7,6 +7,7 @@ import type { Profile } from '../contracts/profile/shape.ts';
 import type { ProjectGate } from '../contracts/project/index.ts';
 import type { StatedProvenance } from '../contracts/provenance.ts';
 import type { Signer } from '../contracts/seal/index.ts';
+import type { Shard } from '../contracts/suite/index.ts';
 import { RUN_ID, type RunFolder } from '../evidence/run-folder/runs.ts';
 import { suitePlanIn } from '../evidence/suite/suite-resume.ts';
 import { takeOwnLock } from '../execute/host/locks.ts';
@@ -19,10 +20,11 @@ import { executeSuite as run, type SuiteAnswer, type SuiteContext } from '../run
 import { judgeOwnRun } from './judged.ts';
 import { laidOutSuite } from './lay-out-suite.ts';
 import { ledgerOf } from './ledger.ts';
+import type { QueueOptions } from './queue-choice.ts';
 import { targetFor } from './suite-targets.ts';
 
 /** A suite to run, its target and its limits. */
-export interface RunSuiteOptions extends Partial<SuiteSettings>, AgentAsked {
+export interface RunSuiteOptions extends Partial<SuiteSettings>, AgentAsked, QueueOptions {
   /** The cases file: .yaml, .json, .jsonl or .csv. */
   readonly cases: string;
   readonly as: 'baseline' | 'new';
@@ -54,6 +56,8 @@ export interface RunSuiteOptions extends Partial<SuiteSettings>, AgentAsked {
   readonly runId?: string;
   /** The ids of the cases to run. */
   readonly only?: readonly string[];
+  /** Runs one part of the suite: every `total`-th case, from the one at `index`. `mergeRuns` joins the parts. */
+  readonly shard?: Shard;
   readonly repeat?: number;
   /** A gate file, or its keys. Its limits on the candidate apply. */
   readonly gate?: string | ProjectGate;
@@ -103,6 +107,8 @@ export interface SuiteRunResult {
   readonly checks: readonly LimitCheck[] | null;
   /** The id of the signing key, or null. */
   readonly keyId: string | null;
+  /** The part of the suite that ran; absent for a whole suite. */
+  readonly shard?: Shard;
 }
 
 /** The result as it is printed. It needs no plan, so it can also come from a run folder. */
@@ -126,7 +132,12 @@ const NAMED_MAX = 10;
 /** Sends every case of a suite to its target, judges the answers and seals the evidence. */
 export async function runSuite(given: RunSuiteOptions): Promise<SuiteRunResult> {
   const { places, going } = await laidOutSuite(given);
-  return runAll(places, going);
+  if (given.queue === undefined) return runAll(places, going);
+  const { withQueue, refuseKnownRun } = await import('./queued-suite.ts');
+  return withQueue(going, async queue => {
+    if (given.runId !== undefined) await refuseKnownRun(places, queue, going);
+    return runAll(places, { ...going, queue });
+  });
 }
 
 /** What a run needs in addition to its plan. */
@@ -144,6 +155,8 @@ export type StartedSuiteRun = Pick<
   | 'onWarning'
   | 'backoffMs'
   | 'breakerPausesMs'
+  | 'cwd'
+  | keyof QueueOptions
 > & { readonly home: string; readonly signer: Signer | undefined };
 
 /** Runs the prepared repetitions one after the other and judges each. */
@@ -158,8 +171,8 @@ export async function runAll(places: readonly RunFolder[], going: StartedSuiteRu
     if (!plan) throw new Fault('not_a_suite', 'The folder contains no suite run that has started.');
     going.onFolder?.(place);
     const held = new HeldAnswers();
-    const answer = await alone(place, async () =>
-      run(place, await targetFor(plan, going, place.folder), {
+    const { answer, evaluation } = await whileAlone(place, async () => {
+      const sent = await run(place, await targetFor(plan, going, place.folder), {
         signal,
         signer: going.signer,
         ledger,
@@ -167,14 +180,15 @@ export async function runAll(places: readonly RunFolder[], going: StartedSuiteRu
         onArtifact: await holding(held, going.onVerdict),
         ...(going.backoffMs !== undefined && { backoffMs: going.backoffMs }),
         ...(going.breakerPausesMs && { breakerPausesMs: going.breakerPausesMs }),
-      }),
-    );
-    const judge = { home: going.home, signal };
-    // A suite from elsewhere may contain check scripts. They run only when the user requests a report or a comparison.
-    const isJudged = !answer.isOpen && plan.request.begun_elsewhere === undefined;
-    const evaluation = !isJudged
-      ? undefined
-      : await judgeOwnRun(place.folder, judge, going.signer, held).catch(ifStopped);
+      });
+      if (!sent.isOpen && typeof going.queue === 'object')
+        await going.queue.markSealed(place.id).catch(() => undefined);
+      // A suite from elsewhere may contain check scripts. They run only when the user requests a report or a comparison.
+      const isJudged = !sent.isOpen && plan.request.begun_elsewhere === undefined;
+      const judge = { home: going.home, signal };
+      const judged = isJudged ? judgeOwnRun(place.folder, judge, going.signer, held).catch(ifStopped) : undefined;
+      return { answer: sent, evaluation: await judged };
+    });
     const notPassed = (evaluation?.cases ?? []).filter(({ verdict }) => verdict !== 'pass').slice(0, NAMED_MAX);
     if (evaluation) evaluations.push(evaluation);
     runs.push({
@@ -187,7 +201,7 @@ export async function runAll(places: readonly RunFolder[], going: StartedSuiteRu
     // A stop between two repetitions is reported for the next one, which then sends nothing.
     if (answer.isOpen) break;
   }
-  const { version, gate } = runs[0]?.plan.request ?? {};
+  const { version, gate, shard } = runs[0]?.plan.request ?? {};
   if (version === undefined) throw new Fault('finished', 'The run is finished. There is nothing to resume.');
   return {
     kind: 'suite',
@@ -196,6 +210,7 @@ export async function runAll(places: readonly RunFolder[], going: StartedSuiteRu
     isAllFailing: isAllFailing(evaluations.flatMap(({ cases }) => cases)),
     checks: gate ? (evaluations.at(-1)?.gate?.checks ?? null) : [],
     keyId: going.signer?.keyId ?? null,
+    ...(shard && { shard: { index: shard.index, total: shard.total } }),
   };
 }
 
@@ -217,8 +232,8 @@ function ifStopped(error: unknown): undefined {
   if (!(error instanceof Fault && error.code === 'cancelled')) throw error;
 }
 
-/** Locks a run. Two processes on one run would send every case twice and overwrite each other. */
-async function alone<Answer>({ id, folder }: RunFolder, act: () => Promise<Answer>): Promise<Answer> {
+/** Locks a run. Two processes on one run would send every case twice, and overwrite each other's files. */
+export async function whileAlone<Answer>({ id, folder }: RunFolder, act: () => Promise<Answer>): Promise<Answer> {
   const lock = takeOwnLock(`suite-${bytesHash(realpathSync(folder)).slice(-16)}`);
   if (!lock) throw new Fault('alive', `${id} is still running.`);
   try {

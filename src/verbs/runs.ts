@@ -9,6 +9,7 @@ import type { RecoveredNote } from '../contracts/script-outcome/shape.ts';
 import { targetName } from '../contracts/suite/index.ts';
 import type { EvaluationSums } from '../evidence/judgement/evaluation-sums.ts';
 import { type Kinds, kindNamed } from '../evidence/recovery/kind.ts';
+import { openRun } from '../evidence/recovery/recover.ts';
 import { type LogLine, readLog } from '../evidence/step/log.ts';
 import { readScriptFolder, type ScriptFolder } from '../evidence/script/script-folder.ts';
 import { findRun, homeFrom, type RunFolder } from '../evidence/run-folder/runs.ts';
@@ -76,7 +77,7 @@ export async function listedRun(place: RunFolder, life: Life, kinds: Kinds = KIN
     id: runId ?? id,
     kind: lane,
     folder,
-    startedAt,
+    startedAt: startedAt ?? plannedAt(folder, life),
     status: statusOf(life, status),
     subject,
     durationMs,
@@ -84,6 +85,19 @@ export async function listedRun(place: RunFolder, life: Life, kinds: Kinds = KIN
     ...(attempt && { attempt }),
     ...(runId !== undefined && runId !== id && { renamed: true }),
   };
+}
+
+/** When an unfinished run began, as its journal proves; undefined if it does not. */
+function plannedAt(folder: string, life: Life): string | undefined {
+  if (life !== 'alive' && life !== 'dead') return undefined;
+  try {
+    const { plan, isOurs } = openRun(folder);
+    return plan && isOurs ? instantText(plan.startedAtMs) : undefined;
+  } catch (error) {
+    // The run may have ended meanwhile.
+    if (!(error instanceof Fault)) throw error;
+    return undefined;
+  }
 }
 
 /** Only a sealed run has a trusted status. */

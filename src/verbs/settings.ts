@@ -20,9 +20,9 @@ export function settingsIn(home: string): Partial<Caps> {
 
 /** How the server treats what runs of published scripts leave. */
 export interface ScriptSettings {
-  /** How long output files stay; for ever if undefined. */
+  /** How long output files stay; forever if undefined. */
   readonly keepOutputsMs: number | undefined;
-  /** How long streams and internal logs stay; for ever if undefined. */
+  /** How long streams and internal logs stay; forever if undefined. */
   readonly keepLogsMs: number | undefined;
   /** The program that looks at each output file, and its arguments. `{file}` stands for the file. */
   readonly scan: readonly string[] | undefined;

@@ -3,10 +3,12 @@ import { formOf } from '../contracts/form.ts';
 import { askedLimits } from '../contracts/gate/limits/shape.ts';
 import { PROJECT_NAME } from '../contracts/project/shape.ts';
 import { STATED_PROVENANCE, statedProvenance } from '../contracts/provenance.ts';
+import { SHARDS_MAX } from '../contracts/suite/index.ts';
 import type { AdoptOptions } from './adopt-suite.ts';
 import type { CompareVersionsOptions } from './compare-versions.ts';
 import type { CompareOptions } from './compare.ts';
 import { refuseUnknown } from './options.ts';
+import { checkQueueOptions, QUEUE_OPTIONS } from './queue-choice.ts';
 import type { RunSuiteOptions } from './run-suite.ts';
 
 /** Checks options at run time, because callers in JavaScript have no compiler to do it. */
@@ -32,11 +34,15 @@ export function checkSuiteOptions(options: RunSuiteOptions): void {
   if (options.suite !== undefined && !(typeof options.suite === 'string' && PROJECT_NAME.test(options.suite)))
     throw new Fault('usage', 'suite must be a name of lower-case letters, digits, "-" and "_".');
   checkProvenance(options.provenance ?? {});
+  checkQueueOptions(options);
+  if (options.queue !== undefined && options.shard !== undefined)
+    throw new Fault('usage', 'With a queue, workers share all cases. Omit --shard, or omit --queue.');
   for (const [name, isEntry] of LISTS) {
     const list: unknown = options[name] ?? [];
     if (!Array.isArray(list) || !list.every(isEntry))
       throw new Fault('usage', `${name} must be a list of objects with ${name === 'mounts' ? 'dir' : 'command'}.`);
   }
+  checkShard(options.shard);
   const { headers = [], repeat = 1, modelMode = 'live' } = options;
   checkLimits(options?.limits);
   if (!['live', 'record', 'replay'].includes(modelMode))
@@ -47,6 +53,16 @@ export function checkSuiteOptions(options: RunSuiteOptions): void {
   if (!Number.isSafeInteger(repeat) || repeat < 1 || repeat > REPEAT_MAX) {
     throw new Fault('usage', `repeat must be from 1 to ${REPEAT_MAX}.`);
   }
+}
+
+function checkShard(shard: RunSuiteOptions['shard']): void {
+  if (shard === undefined) return;
+  const { index, total } = shard;
+  if ([index, total].every(Number.isSafeInteger) && index >= 1 && index <= total && total <= SHARDS_MAX) return;
+  throw new Fault(
+    'usage',
+    `shard must have index and total, with index from 1 to total, and total at most ${SHARDS_MAX}.`,
+  );
 }
 
 function checkProvenance(provenance: object): void {
@@ -141,6 +157,7 @@ const OPTIONS: Record<keyof RunSuiteOptions, true> = {
   out: true,
   runId: true,
   only: true,
+  shard: true,
   repeat: true,
   gate: true,
   limits: true,
@@ -154,6 +171,7 @@ const OPTIONS: Record<keyof RunSuiteOptions, true> = {
   onFolder: true,
   backoffMs: true,
   breakerPausesMs: true,
+  ...QUEUE_OPTIONS,
   timeoutMs: true,
   idleMs: true,
   retries: true,

@@ -1,11 +1,13 @@
 import { existsSync, lstatSync, readdirSync, rmdirSync, rmSync } from 'node:fs';
 import path from 'node:path';
+import { Fault } from '../base/fault.ts';
 import { readJson } from '../base/json.ts';
 import { readRegular } from '../base/regular.ts';
-import { isSealed } from '../evidence/recovery/recover.ts';
+import { hasJournal, isSealed } from '../evidence/recovery/recover.ts';
 import { JOURNAL } from '../evidence/run-folder/journal.ts';
 import type { RunFolder } from '../evidence/run-folder/runs.ts';
 import { type CommandOwner, type OwnCommand, startOwnCommand } from '../execute/host/own-command.ts';
+import { isUnjudged } from './judged.ts';
 import { type Life, lifeOf, openSuiteIn } from './recover.ts';
 
 export { type CommandOwner, interruptOwnCommand, isCommandAlive } from '../execute/host/own-command.ts';
@@ -35,18 +37,33 @@ export interface SuiteLife {
   readonly life: Life | 'gone';
   /** Whether the run folder contains everything that a resume needs, or is sealed. */
   readonly isPlanned: boolean;
+  /** The run is sealed, but its process died before it had judged the answers. */
+  readonly isUnjudged: boolean;
   /** The process that runs it. */
   readonly owner?: CommandOwner;
 }
 
 /** The life of a suite run, and the process that runs it. */
 export function suiteLife(place: RunFolder): SuiteLife {
-  if (!existsSync(place.folder)) return { life: 'gone', isPlanned: false };
+  if (!existsSync(place.folder)) return { life: 'gone', isPlanned: false, isUnjudged: false };
   const life = lifeOf(place);
-  if (life === 'finished') return { life, isPlanned: isSealed(place.folder) };
+  if (life === 'finished') {
+    const isDone = isSealed(place.folder);
+    return { life, isPlanned: isDone, isUnjudged: isDone && isLeftUnjudged(place.folder) };
+  }
   const { plan, layer } = openSuiteIn(place.folder) ?? {};
   const owner = plan?.owner ?? layer;
-  return { life, isPlanned: plan !== undefined, ...(owner && life === 'alive' && { owner }) };
+  return { life, isPlanned: plan !== undefined, isUnjudged: false, ...(owner && life === 'alive' && { owner }) };
+}
+
+function isLeftUnjudged(folder: string): boolean {
+  try {
+    return hasJournal(folder) || isUnjudged(folder);
+  } catch (error) {
+    // A folder that cannot be read cannot be judged either.
+    if (!(error instanceof Fault)) throw error;
+    return false;
+  }
 }
 
 /** Removes a run folder that a dead server created and left without a line in its journal. */

@@ -28,6 +28,10 @@ import { checkedUrl, checkHeader } from './suite-words.ts';
 export async function targetFor(plan: SuitePlan, going: StartedSuiteRun, folder: string): Promise<Target> {
   const { request, agent } = plan;
   const settings = settingsFrom(request.settings);
+  if (request.queued) {
+    const { queuedFor } = await import('./queued-suite.ts');
+    return queuedFor(plan, going);
+  }
   if (request.target.kind === 'http') return httpFor(request.target, plan, going, settings);
   if (request.target.kind === 'declared') {
     const { declaredFor } = await import('./declared.ts');
@@ -38,10 +42,11 @@ export async function targetFor(plan: SuitePlan, going: StartedSuiteRun, folder:
   return agentFor(plan, agent, going, settings, folder);
 }
 
-async function httpFor(
-  target: SuiteTarget & { kind: 'http' },
-  { request }: SuitePlan,
-  { baseUrl, headers = [], secrets = {} }: StartedSuiteRun,
+/** The target of a run that asks an API in Proctor's own protocol. */
+export async function httpFor(
+  target: Extract<SuiteTarget, { kind: 'http' }>,
+  { request }: { readonly request: Pick<SuitePlan['request'], 'version' | 'run_id' | 'keep_credentials'> },
+  { baseUrl, headers = [], secrets = {} }: Pick<StartedSuiteRun, 'baseUrl' | 'headers' | 'secrets'>,
   settings: SuiteSettings,
 ): Promise<Target> {
   const url = addressOf(target.url, baseUrl);

@@ -9,20 +9,24 @@ import { type Options, type Outcome, type Verdict, verifyInBatches } from '../ve
 export { EXIT } from '../verify/verdict.ts';
 export type { Outcome, Verdict };
 
-export interface VerifyOptions extends Omit<Options, 'key'> {
-  readonly keyFile?: string;
+export interface VerifyOptions extends Omit<Options, 'key' | 'revoked'> {
+  readonly keyFiles?: readonly string[];
+  readonly revokedFiles?: readonly string[];
 }
 
 /** Verifies files, folders and runs, and yields verdicts in batches. */
 export async function* verifyInputs(
   inputs: readonly string[],
-  { keyFile, ...options }: VerifyOptions,
+  { keyFiles = [], revokedFiles = [], ...options }: VerifyOptions,
   cwd: string,
 ): AsyncGenerator<readonly Verdict[]> {
-  const key = keyFile === undefined ? {} : { key: textOf(keyFile) };
+  const keys = {
+    ...(keyFiles.length > 0 && { key: keyFiles.map(textOf) }),
+    ...(revokedFiles.length > 0 && { revoked: revokedFiles.map(textOf) }),
+  };
   const files = await Promise.all(inputs.map(input => fileOf(input, cwd)));
-  if (keyFile !== undefined || !files.some(isYaml)) {
-    yield* verifyInBatches(files, { ...options, ...key });
+  if (Object.keys(keys).length > 0 || !files.some(isYaml)) {
+    yield* verifyInBatches(files, { ...options, ...keys });
     return;
   }
   for (const file of files) {

@@ -87,7 +87,7 @@ export function packSource(input: string, pack: PackFile, isKnown: (file: string
   return {
     ok: true,
     input,
-    tree: { ok: true, files, paths: [...files.keys()].sort(compare), odd: [] },
+    tree: { ok: true, files, paths: [...files.keys()].sort(compare), odd: [], ofServers: [] },
     isForeign: foreignIn(false),
     nameOf: file => path.join(input, FOLDER, file),
     read: (file, bytesMax) => {

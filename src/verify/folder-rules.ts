@@ -1,5 +1,7 @@
+import { partRules } from '../contracts/suite-part/rules.ts';
 import { EX } from './expiry-rules.ts';
 import { LD } from './ledger-rules.ts';
+import { WO } from './outcome-rules.ts';
 
 /** Rules that involve several files in a folder. The inspectors in this folder implement them. */
 export const FOLDER_RULES = {
@@ -206,7 +208,8 @@ export const SL = {
     title: 'Signed By This Key',
     why: 'Anyone can create a key. A signature means something only if you know the key.',
     asks: [
-      'with --key: if a seal is signed, one of its signatures has the keyid of this key, or no keyid',
+      'with --key: if a seal is signed, one of its signatures has the keyid of a given key, or no keyid',
+      'with --revoked: a revoked key made none of the valid signatures',
       'a seal is evidence/seal.json, evaluation.seal.json, comparison.seal.json, or seal in a baseline',
       'a keyid is sha256: and the hexadecimal SHA-256 of the public key in DER (SPKI)',
     ],
@@ -229,7 +232,7 @@ export const SL = {
       'with --key and --require-signature: every seal is signed',
       'with both: every file is in the folder of a sealed run, is listed by the seal of a judgement, or is a sealed baseline',
       'should, with --key alone: the same',
-      'exempt: files in .proctor outside runs/ and comparisons/, such as the ledger, keys, settings, reports and kept files',
+      'exempt: files in .proctor outside runs/ and comparisons/, such as the ledger, keys, settings, reports, packed parts and kept files',
     ],
   },
 } as const;
@@ -285,5 +288,7 @@ export const folderRules: readonly FolderRule[] = [
   ...Object.values(SL),
   ...Object.values(JS),
   ...Object.values(EX),
+  ...partRules,
   ...Object.values(LD),
+  ...Object.values(WO),
 ];

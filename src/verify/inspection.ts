@@ -1,6 +1,7 @@
 import path from 'node:path';
 import { contentHash } from '../base/hash.ts';
 import { readJson } from '../base/json.ts';
+import { linesOf } from '../base/lines.ts';
 import { isStartedHere } from '../evidence/run-folder/journal.ts';
 import { agentCaseInspector } from './agent-cases.ts';
 import { agentInspector } from './agents.ts';
@@ -19,6 +20,8 @@ import { intentInspector } from './intents.ts';
 import { judgementInspector } from './judgements.ts';
 import { once } from './once.ts';
 import type { Options } from './options.ts';
+import { partInspector } from './parts.ts';
+import { outcomeInspector } from './outcomes.ts';
 import { replyInspector } from './replies.ts';
 import { type SealInspector, sealInspector } from './seal.ts';
 import type { FileSource } from './file-source.ts';
@@ -31,6 +34,7 @@ export class Inspection {
   readonly journals: ReadonlySet<string>;
   readonly signing: SignatureInspector;
   readonly #files: Iterable<string>;
+  readonly #ofServers: readonly string[];
   readonly #claims: ClaimInspector;
   readonly #seals: SealInspector;
   readonly #inspectors: readonly Inspector[];
@@ -48,6 +52,7 @@ export class Inspection {
   ) {
     this.journals = journalsIn(shelf.tree, shelf.isForeign);
     this.#files = shelf.tree.paths;
+    this.#ofServers = shelf.tree.ofServers;
     this.#known = new Set(this.journals);
     this.#isStrict = options.strict === true;
     const around = surroundingsOf(shelf, this.journals, this.#troubled, report);
@@ -71,6 +76,8 @@ export class Inspection {
       agentInspector(surroundings),
       agentCaseInspector(surroundings),
       replyInspector(surroundings),
+      partInspector(surroundings, trust),
+      outcomeInspector(surroundings, trust),
       hostPathInspector(report),
       ...further(surroundings),
     ];
@@ -122,6 +129,7 @@ export class Inspection {
         'that no document refers to',
         others.filter(file => !this.#strangers.has(file)),
       ),
+      ...this.#ofServers.map(folder => `the files of the server in ${folder}, which are not evidence`),
       ...(outside > 0 ? [`${outside} references to files outside this folder`] : []),
       ...this.#seals.notChecked,
       ...this.#expired.notChecked,
@@ -143,6 +151,7 @@ function surroundingsOf(
       const source = shelf.read(file, BYTES_MAX);
       return source.ok ? source.bytes : undefined;
     },
+    linesIn: file => linesIn(shelf, file),
     documentHashOf: once(file => documentHash(shelf.read(file, BYTES_MAX))),
     troubled,
     isForeign,
@@ -150,6 +159,19 @@ function surroundingsOf(
     isStartedHere: file => folder !== undefined && isStartedHere(path.dirname(path.join(folder, file))),
     report,
   };
+}
+
+function* linesIn(shelf: FileSource, file: string): Generator<Buffer> {
+  const opened = shelf.open(file);
+  if (!opened.ok) return;
+  try {
+    for (const { bytes } of linesOf(opened.fd, BYTES_MAX, opened.span?.from ?? 0, opened.span?.to)) {
+      if (!bytes) return;
+      yield bytes;
+    }
+  } finally {
+    opened.close();
+  }
 }
 
 function documentHash(source: DocumentSource): string | undefined {

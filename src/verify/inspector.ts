@@ -15,6 +15,8 @@ export interface Surroundings {
   readonly hashOf: (file: string) => string | undefined;
   /** Reads a file. Undefined if it does not exist or is too large. */
   readonly bytesOf: (file: string) => Buffer | undefined;
+  /** The lines of a file of any size. Each is valid only until the next. Stops at a line that is too long. */
+  readonly linesIn: (file: string) => Iterable<Buffer>;
   /** The content hash of the JSON document in a file. Cached. */
   readonly documentHashOf: (file: string) => string | undefined;
   /** Files with a verdict other than "valid". Inspectors do not report them again. */

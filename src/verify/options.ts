@@ -9,8 +9,10 @@ export interface Options {
   readonly bytesMax?: number;
   /** Read files and standard input as one record per line, whatever their name. */
   readonly ndjson?: boolean;
-  /** A public key in PEM format to verify seals with. */
-  readonly key?: string;
+  /** Public keys in PEM format to verify seals with. Any of them may have signed. */
+  readonly key?: string | readonly string[];
+  /** With a key: public keys in PEM format that must not have signed. */
+  readonly revoked?: readonly string[];
   /** With a key: a folder with an unsigned seal is invalid. */
   readonly requireSignature?: boolean;
 }

@@ -1,34 +1,39 @@
-import type { KeyObject } from 'node:crypto';
 import path from 'node:path';
-import { holdsPrivateKey, keyIdOf, publicKeyIn } from '../base/ed25519.ts';
+import { holdsPrivateKey, publicKeyIn } from '../base/ed25519.ts';
 import { Fault } from '../base/fault.ts';
 import type { Baseline } from '../contracts/baseline/index.ts';
 import { openJudgement, unknownKeys } from '../contracts/judgement-seal/index.ts';
-import { type SealEnvelope, signedBy } from '../contracts/seal/index.ts';
+import { type Checker, checkerWith, type SealEnvelope } from '../contracts/seal/index.ts';
 import type { Options } from './options.ts';
 import { SL } from './folder-rules.ts';
 import type { FolderFinding, Inspector, Surroundings } from './inspector.ts';
 import type { Signatures } from './verdict.ts';
 import { above, type Tree } from './walk.ts';
 
-/** The key to verify with, and whether signatures are required. */
+/** The keys to verify with, and whether signatures are required. */
 export interface Trust {
-  readonly key: KeyObject;
-  readonly keyId: string;
+  /** Not empty. */
+  readonly keys: readonly Checker[];
+  readonly revoked: readonly Checker[];
   readonly isRequired: boolean;
 }
 
 /** Undefined if the caller named no key. */
-export function trustOf({ key: pem, requireSignature = false }: Options): Trust | undefined {
-  if (pem === undefined) {
-    if (!requireSignature) return undefined;
-    throw new Fault('usage', '--require-signature requires a key that you trust. Specify it with --key FILE.');
-  }
+export function trustOf({ key, revoked = [], requireSignature = false }: Options): Trust | undefined {
+  const pems: readonly unknown[] = Array.isArray(key) ? key : key === undefined ? [] : [key];
+  if (pems.length > 0)
+    return { keys: pems.map(checkerIn), revoked: revoked.map(checkerIn), isRequired: requireSignature };
+  if (!requireSignature && revoked.length === 0) return undefined;
+  const flag = requireSignature ? '--require-signature' : '--revoked';
+  throw new Fault('usage', `${flag} requires a key that you trust. Specify it with --key FILE.`);
+}
+
+function checkerIn(pem: unknown): Checker {
   const key = typeof pem === 'string' ? publicKeyIn(pem) : undefined;
-  if (key) return { key, keyId: keyIdOf(key), isRequired: requireSignature };
+  if (key) return checkerWith(key);
   throw new Fault(
     'usage',
-    holdsPrivateKey(pem)
+    typeof pem === 'string' && holdsPrivateKey(pem)
       ? 'The key is a private key. Keep it secret, and verify with the public key next to it (.pub).'
       : 'The key is not an Ed25519 public key in PEM format. proctor keys new writes one with the extension .pub.',
   );
@@ -43,7 +48,7 @@ export interface SignatureInspector extends Inspector {
   readonly notes: readonly string[];
 }
 
-/** SL8, SL9 and SL10: checks with the given key who sealed the folder. */
+/** SL8, SL9 and SL10: checks with the given keys who sealed the folder. */
 export function signatureInspector(
   { tree, troubled, report }: Surroundings,
   trust: Trust | undefined,
@@ -58,9 +63,9 @@ export function signatureInspector(
   let right = 0;
   const lacking = trust?.isRequired ? 'must' : 'should';
 
-  function judge({ key, keyId }: Trust, file: string, envelope: SealEnvelope): FolderFinding | undefined {
+  function judge(trusted: Trust, file: string, envelope: SealEnvelope): FolderFinding | undefined {
     if (envelope.signatures.length === 0) return { rule: SL.SL10.id, level: lacking, file, message: UNSIGNED };
-    const finding = signatureFault({ key, keyId }, envelope);
+    const finding = signatureFault(trusted, envelope);
     if (finding) return { ...finding, level: 'must', file };
     right++;
     return undefined;
@@ -113,15 +118,17 @@ function unsealed(
 
 /** Why a signed envelope cannot be trusted, and the rule that it violates. */
 export function signatureFault(
-  { key, keyId }: Pick<Trust, 'key' | 'keyId'>,
+  { keys, revoked }: Pick<Trust, 'keys' | 'revoked'>,
   envelope: SealEnvelope,
 ): { readonly rule: string; readonly message: string } | undefined {
-  const answer = signedBy(key, envelope);
-  if (answer === 'by another key') {
-    const message = `is signed with ${listed(keyIdsOf(envelope))}, not with the given key ${keyId}`;
-    return { rule: SL.SL8.id, message };
+  const withdrawn = revoked.find(key => key.hasSigned(envelope) === 'right');
+  if (withdrawn) return { rule: SL.SL8.id, message: `is signed with the revoked key ${withdrawn.keyId}` };
+  const answers = keys.map(key => key.hasSigned(envelope));
+  if (answers.every(answer => answer === 'by another key')) {
+    const given = `${keys.length === 1 ? 'the given key' : 'one of the given keys'} ${listed(keys.map(({ keyId }) => keyId))}`;
+    return { rule: SL.SL8.id, message: `is signed with ${listed(keyIdsOf(envelope))}, not with ${given}` };
   }
-  if (answer === 'wrong') return { rule: SL.SL9.id, message: WRONG };
+  if (!answers.includes('right')) return { rule: SL.SL9.id, message: WRONG };
   for (const { path: at } of unknownKeys(envelope))
     return { rule: SL.SL9.id, message: `contains ${at}, which no signature covers` };
   return undefined;
@@ -143,7 +150,7 @@ function* listedBy(envelope: SealEnvelope, file: string): Generator<string> {
 
 /** Files of a Proctor home that are not evidence. */
 const OF_THE_HOME =
-  /^(?:(?:attempts\/)?(?:\.gitignore|cache\/.+)|settings\.json|ledger(?:-repairs)?\.ndjson|(?:keys|kept|reports)\/.+)$/;
+  /^(?:(?:attempts\/)?(?:\.gitignore|cache\/.+)|settings\.json|ledger(?:-repairs)?\.ndjson|(?:keys|kept|parts|reports)\/.+)$/;
 
 const KEY_IDS_MAX = 16;
 

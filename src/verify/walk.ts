@@ -1,4 +1,4 @@
-import { type Dirent, lstatSync, opendirSync } from 'node:fs';
+import { type Dirent, existsSync, lstatSync, opendirSync } from 'node:fs';
 import path from 'node:path';
 import { compare } from '../contracts/check.ts';
 import { type Failure, kindOfEntry, unreadableBecause } from './source.ts';
@@ -11,12 +11,15 @@ export interface Tree {
   readonly paths: readonly string[];
   /** Entries that are neither files nor folders, or whose names are not UTF-8. */
   readonly odd: readonly { readonly path: string; readonly what: string }[];
+  /** Folders of Proctor's server. They are not evidence, so their files are not in the tree. */
+  readonly ofServers: readonly string[];
 }
 
 /** Lists a folder recursively. Never follows links, so a cycle of links does no harm. */
 export function walkFolder(folder: string): Tree | Failure {
   const files: [string, number][] = [];
   const odd: { path: string; what: string }[] = [];
+  const ofServers: string[] = [];
   const pending = [''];
   let entries = 0;
   try {
@@ -28,7 +31,7 @@ export function walkFolder(folder: string): Tree | Failure {
           return refusedTree(`The folder contains more than ${ENTRIES_MAX.toLocaleString('en-US')} entries.`);
         const relative = below === '' ? entry.name : `${below}/${entry.name}`;
         if (entry.name.includes('\ufffd')) odd.push({ path: relative, what: 'has a name that is not UTF-8' });
-        else if (entry.isDirectory()) pending.push(relative);
+        else if (entry.isDirectory()) (isOfServer(folder, relative) ? ofServers : pending).push(relative);
         else if (entry.isFile()) files.push([relative, lstatSync(path.join(folder, relative)).size]);
         else odd.push({ path: relative, what: `is ${kindOfEntry(entry)}` });
       }
@@ -42,7 +45,21 @@ export function walkFolder(folder: string): Tree | Failure {
     files: new Map(files),
     paths: files.map(([file]) => file),
     odd: odd.sort((a, b) => compare(a.path, b.path)),
+    ofServers: ofServers.sort(compare),
   };
+}
+
+/**
+ * Whether a folder is `server` in a `.proctor` folder. Below a sealed run, every file counts, whatever its path: a file
+ * that was added there breaks the seal.
+ */
+function isOfServer(top: string, relative: string): boolean {
+  const folder = path.resolve(top, relative);
+  if (path.basename(folder) !== 'server' || path.basename(path.dirname(folder)) !== '.proctor') return false;
+  for (let at = path.dirname(relative); ; at = path.dirname(at)) {
+    if (existsSync(path.join(top, at, 'evidence', 'seal.json'))) return false;
+    if (at === '.') return true;
+  }
 }
 
 /** Files whose path starts with a prefix. Uses binary search, because the tree is sorted. */

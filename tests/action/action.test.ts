@@ -14,6 +14,8 @@ describe('action.yml', () => {
       'actions/setup-node@v4',
       'actions/cache/restore@v4',
       'actions/cache/save@v4',
+      'actions/download-artifact@v4',
+      'actions/upload-artifact@v4',
       'actions/upload-artifact@v4',
     ]);
   });
@@ -47,6 +49,13 @@ describe('action.yml', () => {
     }
   });
 
+  test('uploads the packs of a part, and nothing else of it', () => {
+    const upload = action.runs.steps.find(({ name }) => name === 'Upload the part');
+    expect(upload?.with?.['path']).toBe('${{ steps.test.outputs.report }}/*/*.tar');
+    const download = action.runs.steps.find(({ name }) => name === 'Download the parts');
+    expect(upload?.with?.['name']?.startsWith(download?.with?.['pattern']?.replace('*', '') ?? '-')).toBe(true);
+  });
+
   test('documents every input and output in docs/ci.md', () => {
     const page = read('docs', 'ci.md');
     for (const name of [...Object.keys(action.inputs), ...Object.keys(action.outputs)]) {
@@ -66,6 +75,24 @@ test('the workflow in docs/ci.md uses the action, with inputs that exist and onl
   const { steps } = workflow.jobs.test;
   expect(steps.map(({ uses }) => uses)).toEqual(['actions/checkout@v4', `OWNER/proctor@v${version}`]);
   for (const name of steps.flatMap(step => Object.keys(step.with ?? {}))) expect(action.inputs).toHaveProperty(name);
+});
+
+test('the workflow with parts in docs/ci.md runs every part, and decides in a job that needs all of them', () => {
+  const [, text = ''] = /```yaml\n(name: agent in parts\n[\s\S]*?)```/.exec(read('docs', 'ci.md')) ?? [];
+  type PartStep = { uses: string; with?: Record<string, unknown> };
+  const { jobs } = parse(text) as {
+    jobs: {
+      part: { strategy: { matrix: { part: number[] } }; steps: PartStep[] };
+      decide: { needs: string; steps: PartStep[] };
+    };
+  };
+  const { part } = jobs.part.strategy.matrix;
+  const used = (steps: readonly PartStep[]) => steps.find(({ uses }) => uses.startsWith('OWNER/proctor@'))?.with;
+  expect(used(jobs.part.steps)).toEqual({ shard: `\${{ matrix.part }}/${part.length}` });
+  expect(part).toEqual(part.map((_, at) => at + 1));
+  expect(jobs.decide.needs).toBe('part');
+  expect(used(jobs.decide.steps)).toEqual({ merge: true });
+  for (const name of ['shard', 'merge']) expect(action.inputs).toHaveProperty(name);
 });
 
 test('the GitLab job keeps reports only, and names the files that Proctor writes', () => {

@@ -1,8 +1,13 @@
 /** Flips one bit in one file of a signed folder. The verifier must notice every time. */
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { canonicalize } from '../../src/base/canonical.ts';
+import { Fault } from '../../src/base/fault.ts';
+import { bytesHash } from '../../src/base/hash.ts';
+import { sealDocument, type SealStatement, sealStatement } from '../../src/contracts/seal/index.ts';
+import { mergeRuns } from '../../src/verbs/merge.ts';
 import { type Options, verify } from '../../src/verify/index.ts';
 import { gitIn } from '../../stand-ins/git.ts';
 import { placeAgent } from '../../stand-ins/place-agent.ts';
@@ -48,6 +53,13 @@ beforeAll(() => {
     const [name] = readdirSync(path.join(home, lane));
     folders.set(lane, path.join(home, lane, name as string));
   }
+  const part = ['run', 'suite', 'cases.json', '--script', 'bad.sh', '--as', 'new', '--run-id'];
+  for (const index of [1, 2]) place.proctor([...part, `part-${index}`, '--shard', `${index}/2`]);
+  const merged = place.proctor(['merge', 'part-1', 'part-2', '--json']);
+  expect(merged.code, merged.stderr).toBe(0);
+  const { runs } = JSON.parse(merged.stdout) as { runs: readonly { readonly folder: string }[] };
+  folders.set('merged', path.join(place.cwd, runs[0]?.folder ?? ''));
+  folders.set('part', path.join(home, 'runs/new/part-1'));
   folders.set('baseline', path.join(place.cwd, 'proctor-baseline.json'));
   options = { key: readFileSync(path.join(home, 'keys', 'signing.pub'), 'utf8'), requireSignature: true };
 }, 180_000);
@@ -62,6 +74,8 @@ test.each([
   ['an intent', 'runs/intent', []],
   ['an agent', 'runs/agent', ['evaluation.json', 'evaluation.seal.json']],
   ['a suite', 'runs/new', ['evaluation.json', 'evaluation.seal.json']],
+  ['a part', 'part', ['evaluation.json', 'evaluation.seal.json']],
+  ['a merged run', 'merged', ['evidence/parts.ndjson']],
   ['a comparison', 'comparisons', ['comparison.json', 'comparison.seal.json', 'report.html']],
   ['an accepted baseline', 'baseline', []],
 ] as const)(
@@ -91,8 +105,71 @@ test.each([
   TIMEOUT_MS,
 );
 
-async function isValid(target: string): Promise<boolean> {
-  for await (const { outcome } of verify([target], options)) if (outcome !== 'valid') return false;
+test(
+  'refuses to merge a part with a flipped bit, and finds a flipped bit in a list of parts that was sealed again',
+  async () => {
+    const random = randomFrom(SEED);
+    const target = folders.get('part') as string;
+    const judged = new Set(['evaluation.json', 'evaluation.seal.json']);
+    const files = filesOf(target).filter(file => !judged.has(path.basename(file)));
+    const other = path.join(path.dirname(target), 'part-2');
+    const missed: string[] = [];
+    for (let flip = 0; flip < FLIPS / 10; flip++) {
+      const file = files[flip % files.length] as string;
+      const { bytes, flipped, at } = flippedIn(file, random);
+      writeFileSync(file, flipped);
+      const code = await mergeRuns({ parts: [target, other], cwd: place.cwd }).then(
+        () => 'merged',
+        (error: unknown) => (error instanceof Fault ? error.code : 'crashed'),
+      );
+      if (code !== 'part_invalid') missed.push(`${path.relative(target, file)} byte ${at}: ${code}`);
+      writeFileSync(file, bytes);
+    }
+    // A copy, because the ledger of the project knows the real seal.
+    const merged = path.join(place.temp, 'merged');
+    cpSync(folders.get('merged') as string, merged, { recursive: true });
+    const lines = path.join(merged, 'evidence/parts.ndjson');
+    const seal = path.join(merged, 'evidence/seal.json');
+    const sealed = readFileSync(seal);
+    const { requireSignature: _, ...partsOnly } = options;
+    writeFileSync(seal, sealedAgain(sealed, 'evidence/parts.ndjson', readFileSync(lines)));
+    expect(await isValid(merged, partsOnly)).toBe(true);
+    for (let flip = 0; flip < FLIPS; flip++) {
+      const { bytes, flipped, at } = flippedIn(lines, random);
+      writeFileSync(lines, flipped);
+      writeFileSync(seal, sealedAgain(sealed, 'evidence/parts.ndjson', flipped));
+      // Without --require-signature, the unsigned seal of the run is only advice. The seals of the parts must tell.
+      if (await isValid(merged, partsOnly)) missed.push(`a list of parts that was sealed again, byte ${at}`);
+      writeFileSync(lines, bytes);
+    }
+    expect(missed).toEqual([]);
+  },
+  TIMEOUT_MS,
+);
+
+function flippedIn(file: string, random: () => number) {
+  const bytes = readFileSync(file);
+  const at = Math.floor(random() * bytes.length);
+  const flipped = Buffer.from(bytes);
+  flipped[at] = (bytes[at] as number) ^ (1 << Math.floor(random() * 8));
+  return { bytes, flipped, at };
+}
+
+/** An unsigned seal that matches a changed file. */
+function sealedAgain(seal: Buffer, name: string, bytes: Buffer): string {
+  const { payload } = JSON.parse(seal.toString()) as { payload: string };
+  const { predicate, subject } = JSON.parse(Buffer.from(payload, 'base64').toString()) as SealStatement;
+  const files = subject.map(one => ({
+    path: one.name,
+    sha256: one.name === name ? bytesHash(bytes) : `sha256:${one.digest.sha256}`,
+    bytes: one.name === name ? bytes.length : one.annotations.size_bytes,
+  }));
+  const { run_id: runId, kind, sealed_at: sealedAt } = predicate;
+  return canonicalize(sealDocument(sealStatement({ runId, kind, sealedAt, files })));
+}
+
+async function isValid(target: string, how = options): Promise<boolean> {
+  for await (const { outcome } of verify([target], how)) if (outcome !== 'valid') return false;
   return true;
 }
 

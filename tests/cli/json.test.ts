@@ -76,7 +76,7 @@ describe('--json prints exactly one JSON document to standard output', () => {
     // The completion script lists all commands with their flags.
     const script = proctor(['completion', 'bash']).stdout;
     const [, table = ''] = /^_proctor_flags\(\) \{\n([^]*?)^\}$/m.exec(script) ?? [];
-    const groups = new Set(['', 'run', 'baseline', 'keys', 'token']);
+    const groups = new Set(['', 'run', 'baseline', 'keys', 'token', 'queue']);
     const flags = [...table.matchAll(/^ {4}'([a-z -]*)'\) found=\((.*)\) ;;$/gm)].filter(
       ([, name = '']) => !groups.has(name),
     );

@@ -82,11 +82,38 @@ describe('the steps of the action', () => {
     expect(existsSync(path.join(workspace, 'evil')) || existsSync(path.join(workspace, 'app', 'evil'))).toBe(false);
   });
 
+  test('run a part, and upload its packs under a name of their own', async () => {
+    const workspace = workspaceWith(proctorEnding(0));
+    const job = await runAction({ workspace, inputs: { shard: '2/4' }, ...PULL_REQUEST });
+    expect(seenIn(workspace).args.slice(0, 3)).toEqual(['test', '--shard', '2/4']);
+    expect(stepOf(job, 'Upload the part')).toMatchObject({
+      isSkipped: false,
+      with: { name: 'proctor-report-part-2-of-4' },
+    });
+    for (const name of ['Upload the report', 'Comment on the pull request', 'Download the parts'])
+      expect(stepOf(job, name)?.isSkipped, name).toBe(true);
+    expect(job.summary).toBe('');
+  });
+
+  test('download the parts and decide on them', async () => {
+    const workspace = workspaceWith(proctorEnding(1));
+    const job = await runAction({ workspace, inputs: { merge: 'true' } });
+    const download = stepOf(job, 'Download the parts');
+    expect(download).toMatchObject({ isSkipped: false, with: { pattern: 'proctor-report-part-*' } });
+    expect(seenIn(workspace).args.slice(0, 3)).toEqual(['test', '--parts', download?.with?.['path']]);
+    expect(stepOf(job, 'Upload the report')?.isSkipped).toBe(false);
+    expect(stepOf(job, 'Upload the part')?.isSkipped).toBe(true);
+    expect(job.isFailed).toBe(true);
+  });
+
   test.each([
     [{ suites: '--watch' }, 'The input suites must list names of suites, separated by spaces.'],
     [{ suites: '../x' }, 'The input suites must list names'],
     [{ args: '--out=elsewhere' }, 'The input args cannot contain --out, --json'],
     [{ args: '--repeat 3 --accept' }, 'The input args cannot contain --out, --json'],
+    [{ args: '--shard 1/2' }, 'The input args cannot contain --out, --json'],
+    [{ shard: '2 of 4' }, 'The input shard must have the form i/n'],
+    [{ shard: '2/4', merge: 'true' }, 'Use the inputs shard and merge in different jobs'],
     [{ name: 'a --> b' }, 'The input name must have 1 to 60 letters'],
     [{ 'working-directory': 'none' }, 'The input working-directory names a folder that does not exist.'],
   ])('refuse %j before anything runs', async (inputs, message) => {

@@ -3,6 +3,7 @@ import path from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { createOrder, noteOrder } from '../../src/serve/orders/order-folder.ts';
 import { suiteOrderOf, type SuiteOrderBody } from '../../src/serve/orders/suite-order.ts';
+import { resumeSuite } from '../../src/verbs/resume-suite.ts';
 import { layOutRemoteSuite } from '../../src/verbs/remote-suite.ts';
 import { Agent, answersWell } from '../run/suite/agent.ts';
 import { proctor, temporaryFolder } from '../support/support.ts';
@@ -293,6 +294,13 @@ describe('a new server', () => {
       },
       'runs',
     ],
+    [
+      'after the seal of the run, before it was judged',
+      async world => sealed(world, ['evaluation.json', 'evaluation.seal.json']),
+      'runs',
+    ],
+    ['between the evaluation and its seal', async world => sealed(world, ['evaluation.seal.json']), 'runs'],
+    ['before the line `ended`', async world => sealed(world, []), 'runs'],
   ];
 
   test.each(instants)('continues an order whose server was killed %s', async (_, prepare, then) => {
@@ -306,6 +314,7 @@ describe('a new server', () => {
     }
     await untilOver(project, 'r1');
     expect(keysOf(agent)).toHaveLength(2);
+    expect(existsSync(path.join(world.run, 'evaluation.seal.json'))).toBe(true);
     expect(proctor(['verify', world.run], { cwd: world.cwd })).toMatchObject({ code: 0 });
   });
 
@@ -351,6 +360,15 @@ function killedWorld(url: string): KilledWorld {
 function store({ folder, order: { files, ...order } }: KilledWorld): void {
   const { kind, by, key, digest, input } = order;
   createOrder(folder, files, { is: 'ordered', at: '2026-01-06T12:00:00.000Z', kind, by, key, digest, input });
+}
+
+/** A finished run whose process died before it had written these files. */
+async function sealed(world: KilledWorld, missing: readonly string[]): Promise<void> {
+  await laidOut(world);
+  noteOrder(world.folder, { is: 'laid' });
+  noteOrder(world.folder, { is: 'begun', at: '2026-01-06T12:00:00.000Z' });
+  await resumeSuite('new/r1', { cwd: world.cwd, variable: () => undefined });
+  for (const name of missing) rmSync(path.join(world.run, name));
 }
 
 async function laidOut(world: KilledWorld): Promise<void> {

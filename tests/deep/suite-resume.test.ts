@@ -108,11 +108,27 @@ describe('a killed suite', () => {
     await until('enough cases were sent', () => agent.seen.length >= CASES);
     await killed(run);
     if (!existsSync(path.join(folder, 'journal.ndjson'))) return;
-    const wasSealed = existsSync(path.join(folder, 'evidence', 'seal.json'));
     const { code, stderr } = await place.start(['run', 'suite', '--resume', 'r1']).ended;
-    expect(code, stderr).toBe(wasSealed ? 2 : 0);
-    if (wasSealed) expect(stderr).toContain('finished');
+    expect(code, stderr).toBe(0);
     await expectValid(folder);
+  });
+
+  test('is judged if it died after its seal, but only while it is as it was sealed', async () => {
+    const { place, folder, start } = await world({ cases: 4, delayMs: 0 });
+    expect((await start().ended).code).toBe(0);
+    const lose = (): void => {
+      for (const name of ['evaluation.json', 'evaluation.seal.json']) rmSync(path.join(folder, name));
+    };
+    lose();
+    const again = await place.start(['run', 'suite', '--resume', 'r1']).ended;
+    expect(again.code, again.stderr).toBe(0);
+    expect(existsSync(path.join(folder, 'evaluation.seal.json'))).toBe(true);
+    await expectValid(folder);
+    lose();
+    writeFileSync(path.join(folder, 'case-1.json'), '{}');
+    const changed = await place.start(['run', 'suite', '--resume', 'r1']).ended;
+    expect([changed.code, changed.stderr]).toEqual([2, expect.stringContaining('case-1.json')]);
+    expect(existsSync(path.join(folder, 'evaluation.json'))).toBe(false);
   });
 
   test('keeps every case in its journal, even if the machine lost unsynced data', async () => {

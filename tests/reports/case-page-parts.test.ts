@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { PageCase, PageTrial } from '../../src/reports/page-data.ts';
 import { filledCommand } from '../../web/report/command-text.ts';
 import { choiceIn, choiceText, chosenCase, firstChoice } from '../../web/report/trial-choice.ts';
-import { addressOf, hashOf } from '../../web/report/address.ts';
+import { addressOf, hrefOf } from '../../web/report/address.ts';
 
 const trial = (run_id: string): PageTrial => ({
   run_id,
@@ -42,8 +42,8 @@ describe('the trials of a case', () => {
     expect(choice).toEqual({ baseline: 2, new: 3 });
     expect(choiceText(choice, firstChoice(data))).toBe('baseline:2,new:3');
     const address = addressOf('#case=a&trial=new%3A3');
-    expect(hashOf(address, { at: 'new:events[1]' })).toContain('trial=new%3A3');
-    expect(hashOf(address, { case: 'b' })).not.toContain('trial');
+    expect(hrefOf(address, { at: 'new:events[1]' })).toContain('trial=new%3A3');
+    expect(hrefOf(address, { case: 'b' })).not.toContain('trial');
   });
 
   test('show no divergence of other trials, and name those that the page lacks', () => {

@@ -2,11 +2,11 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { rowList } from '../../src/base/row-list.ts';
 import type { PageRow } from '../../src/reports/page-data.ts';
-import { addressOf, hashOf, NO_FILTERS } from '../../web/report/address.ts';
+import { addressOf, hrefOf, NO_FILTERS } from '../../web/report/address.ts';
 import { against, pace } from '../../web/shared/format.ts';
 import { histogramOf } from '../../web/shared/histogram.ts';
 import { anchorOf, spaced } from '../../web/shared/axis-labels.ts';
-import { type Chosen, selected } from '../../web/report/selection.ts';
+import { type Chosen, selected } from '../../src/reports/rows/selection.ts';
 import { stretches } from '../../web/shared/text-diff.ts';
 import { ABSENT, leavesOf } from '../../web/shared/value-diff.ts';
 
@@ -122,7 +122,7 @@ test('a page address survives a round trip through the URL hash', () => {
   fc.assert(
     fc.property(fc.string({ unit: 'grapheme' }), fc.string(), (q, suite) => {
       const address = { ...addressOf(''), q, suite, case: 'a-1' };
-      expect(addressOf(hashOf(address))).toEqual(address);
+      expect(addressOf(hrefOf(address))).toEqual(address);
     }),
   );
 });

@@ -6,7 +6,8 @@ import type { CaseArtifact } from '../../src/contracts/artifacts/index.ts';
 import { htmlReport } from '../../src/reports/html.ts';
 import type { PageIndex } from '../../src/reports/page-data.ts';
 import { SearchIndex } from '../../src/reports/search-index.ts';
-import { coveredText, Search } from '../../web/report/search.ts';
+import { Search } from '../../src/reports/rows/search.ts';
+import { coveredText } from '../../web/report/searched-text.ts';
 import { reportWorld } from './report-world.ts';
 
 const wordsIn = (text: string): string[] => {

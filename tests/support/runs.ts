@@ -177,7 +177,7 @@ export function smallHome(context: TestContext, { cwd }: Place, kib: number): { 
   const home = path.join(cwd, '.proctor');
   mkdirSync(home, { mode: 0o755 });
   execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${kib}k,mode=755`, 'tmpfs', home]);
-  onTestFinished(() => void execFileSync('umount', [home]));
+  onTestFinished(() => void execFileSync('umount', ['-l', home]));
   return { grow: () => void execFileSync('mount', ['-o', 'remount,size=64m', home]) };
 }
 

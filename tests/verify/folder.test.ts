@@ -202,6 +202,13 @@ describe('a suite folder', () => {
       'SL10',
       'LD8',
       'LD9',
+      'PT2',
+      'PT3',
+      'PT4',
+      'PT5',
+      'PT6',
+      'WO6',
+      'WO7',
     ]);
     expect([...tested].sort()).toEqual(folderRules.map(({ id }) => id).filter(id => !elsewhere.has(id)));
   });

@@ -5,9 +5,12 @@ export class Refusal extends Error {
   /** The HTTP status; 0 if the server did not answer. */
   readonly status: number;
   readonly code: string;
+  /** What is wrong with each field of a form. */
+  readonly fields: ReadonlyMap<string, string>;
 
-  constructor(status: number, code: string, message: string) {
+  constructor(status: number, code: string, message: string, fields: ReadonlyMap<string, string> = new Map()) {
     super(message);
+    this.fields = fields;
     this.status = status;
     this.code = code;
   }
@@ -24,12 +27,12 @@ export function order<Answer>(method: 'POST' | 'DELETE', path: string, body?: un
 }
 
 /** Sends a file or a form. */
-export function upload<Answer>(path: string, body: Blob | FormData, type?: string): Promise<Answer> {
-  return answerOf<Answer>(
-    path,
-    { method: 'POST', body, ...(type && { headers: { 'content-type': type } }) },
-    UPLOAD_MS,
-  );
+export function upload<Answer>(
+  path: string,
+  body: Blob | FormData,
+  headers: Readonly<Record<string, string>> = {},
+): Promise<Answer> {
+  return answerOf<Answer>(path, { method: 'POST', body, headers }, UPLOAD_MS);
 }
 
 const ANSWER_MS = 30_000;
@@ -56,12 +59,19 @@ async function answerOf<Answer>(path: string, init: Asking, ms: number, signal?:
   if (response.status === 204) return undefined as Answer;
   const value: unknown = await response.json().catch(() => undefined);
   if (response.ok && value !== undefined) return value as Answer;
-  const { error } = (value ?? {}) as { readonly error?: { readonly code: string; readonly message: string } };
+  const { error } = (value ?? {}) as { readonly error?: SentRefusal };
   throw new Refusal(
     response.status,
     error?.code ?? 'unreadable',
     error?.message ?? 'The server’s answer is unreadable.',
+    new Map(error?.fields?.map(({ field, message }) => [field, message])),
   );
+}
+
+interface SentRefusal {
+  readonly code: string;
+  readonly message: string;
+  readonly fields?: readonly { readonly field: string; readonly message: string }[];
 }
 
 let clockAheadMs: number | undefined;

@@ -54,7 +54,8 @@ const LIST = [
   [['Enter'], 'open the row'],
   [['/'], 'search'],
   [['?'], 'this list'],
-  [['Esc'], 'leave a field, close a dialog'],
+  [['n', 'p'], 'next and previous difference in a case'],
+  [['Esc'], 'leave a field, close a case or a dialog'],
 ] as const;
 
 interface DialogProps {

@@ -1,4 +1,11 @@
 import type { ComponentType } from 'preact';
+import { RunEvidencePage } from './evidence/evidence-view.tsx';
+import { VerifyPage } from './evidence/verify-view.tsx';
+import { RunFilesView } from './files/files-view.tsx';
+import { FoundLogPage, RunLogPage } from './files/log-view.tsx';
+import { HistoryPage } from './history/history-view.tsx';
+import { ComparisonView } from './comparisons/comparison-view.tsx';
+import { ComparisonsView } from './comparisons/comparisons-view.tsx';
 import type { Place } from './router.ts';
 import { RunView } from './runs/run-view.tsx';
 import { RunsView } from './runs/runs-view.tsx';
@@ -22,7 +29,15 @@ interface View {
 /** Every view and its address. The first match counts. */
 const VIEWS: readonly View[] = [
   { pattern: /^\/(?:runs)?$/, show: RunsView, role: 'viewer' },
-  { pattern: /^\/runs\/([^/]+)$/, show: RunView, role: 'viewer' },
+  { pattern: /^\/runs\/([^/]+)(?:\/cases\/[^/]+)?$/, show: RunView, role: 'viewer' },
+  { pattern: /^\/runs\/([^/]+)\/evidence$/, show: RunEvidencePage, role: 'viewer' },
+  { pattern: /^\/runs\/([^/]+)\/files$/, show: RunFilesView, role: 'viewer' },
+  { pattern: /^\/runs\/([^/]+)\/log$/, show: RunLogPage, role: 'admin' },
+  { pattern: /^\/logs\/([^/]+)$/, show: FoundLogPage, role: 'admin' },
+  { pattern: /^\/history(?:\/([^/]+)(?:\/([^/]+))?)?$/, show: HistoryPage, role: 'viewer' },
+  { pattern: /^\/verify$/, show: VerifyPage, role: 'viewer' },
+  { pattern: /^\/comparisons$/, show: ComparisonsView, role: 'viewer' },
+  { pattern: /^\/comparisons\/([^/]+)(?:\/cases\/[^/]+)?$/, show: ComparisonView, role: 'viewer' },
   { pattern: /^\/scripts$/, show: ScriptsView, role: 'user' },
   { pattern: /^\/scripts\/([^/]+)$/, show: ScriptView, role: 'user' },
   { pattern: /^\/script-runs\/([^/]+)$/, show: ScriptRunPage, role: 'user' },
@@ -32,7 +47,10 @@ const VIEWS: readonly View[] = [
 /** The menu. A view is left out if the server does not have its route. */
 export const MENU = [
   { label: 'Runs', href: '/runs', key: 'r', role: 'viewer', route: 'GET /v1/runs' },
+  { label: 'Comparisons', href: '/comparisons', key: 'c', role: 'viewer', route: 'GET /v1/comparisons' },
   { label: 'Scripts', href: '/scripts', key: 's', role: 'user', route: 'GET /v1/scripts' },
+  { label: 'History', href: '/history', key: 'h', role: 'viewer', route: 'GET /v1/history' },
+  { label: 'Verify', href: '/verify', key: 'v', role: 'viewer', route: 'POST /v1/verify' },
   { label: 'Settings', href: '/settings', key: 't', role: 'admin', route: 'GET /v1/tokens' },
 ] as const;
 
@@ -40,7 +58,14 @@ export const MENU = [
 export function viewAt(path: string): { readonly view: View; readonly parts: readonly string[] } | undefined {
   for (const view of VIEWS) {
     const match = view.pattern.exec(path);
-    if (match) return { view, parts: match.slice(1).map(decoded) };
+    if (match)
+      return {
+        view,
+        parts: match
+          .slice(1)
+          .filter(part => part !== undefined)
+          .map(decoded),
+      };
   }
   return undefined;
 }

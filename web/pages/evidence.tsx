@@ -25,7 +25,7 @@ export function EvidenceFacts({ evidence, masking }: Props) {
       <Facts
         rows={[
           ['Seal', <Seal evidence={evidence} />],
-          ['Signature', <Signature evidence={evidence} />],
+          ['Signature', !evidence.is_open && <Signature evidence={evidence} />],
           ['Files', evidence.files === null ? null : `${count(evidence.files)} in the seal`],
           ['Masking', masking && <Masking masking={masking} />],
         ]}
@@ -47,8 +47,7 @@ function Seal({ evidence: { is_open, is_whole } }: Pick<Props, 'evidence'>) {
   );
 }
 
-function Signature({ evidence: { is_open, key_ids, signed } }: Pick<Props, 'evidence'>) {
-  if (is_open) return null;
+function Signature({ evidence: { key_ids, signed } }: Pick<Props, 'evidence'>) {
   if (key_ids === null) return <>not signed</>;
   const by = key_ids.length === 0 ? 'a key without an id' : key_ids.join(', ');
   return (

@@ -1,4 +1,5 @@
 import type { PageCase } from '../../src/reports/page-data.ts';
+import type { PageUnderWay } from '../../src/reports/page-under-way.ts';
 import * as format from '../shared/format.ts';
 import { repairsText } from './repairs.tsx';
 import { Section } from '../shared/section.tsx';
@@ -11,11 +12,14 @@ interface Props {
 
 /** The attempts on each side. */
 export function Attempts({ data, isRun }: Props) {
-  const rows = (['baseline', 'new'] as const).flatMap(side =>
-    (data[side]?.attempts ?? []).map(attempt => ({ side, attempt })),
-  );
+  const { attempts: failed = [], sent = null } = data.under_way ?? {};
+  const rows = [
+    ...(['baseline', 'new'] as const).flatMap(side => (data[side]?.attempts ?? []).map(attempt => ({ side, attempt }))),
+    ...failed.map(attempt => ({ side: 'new' as const, attempt })),
+  ];
   const isRepaired = rows.some(({ attempt }) => attempt.repairs !== undefined);
-  if (!isRepaired && rows.every(({ attempt }) => attempt.attempt === 1 && attempt.outcome === 'ok')) return null;
+  const isPlain = rows.every(({ attempt }) => attempt.attempt === 1 && attempt.outcome === 'ok');
+  if (!isRepaired && sent === null && isPlain) return null;
   return (
     <Section title="Attempts">
       <div class="table-box" role="region" aria-label="Attempts" tabIndex={0}>
@@ -52,9 +56,31 @@ export function Attempts({ data, isRun }: Props) {
                 </td>
               </tr>
             ))}
+            {sent && <SentRow of={sent} isRepaired={isRepaired} />}
           </tbody>
         </table>
       </div>
     </Section>
   );
+}
+
+/** The attempt that waits for its answer. Only a run has one. */
+function SentRow({ of: { attempt, started_at, run_id }, isRepaired }: SentProps) {
+  return (
+    <tr>
+      <td data-label="Attempt">{attempt}</td>
+      <td data-label="Started">{format.instant(started_at)}</td>
+      <td data-label="Took">–</td>
+      <td data-label="Outcome">waits for the answer</td>
+      {isRepaired && <td data-label="Repaired">–</td>}
+      <td data-label="Note">
+        <Text value={run_id ?? ''} />
+      </td>
+    </tr>
+  );
+}
+
+interface SentProps {
+  readonly of: NonNullable<PageUnderWay['sent']>;
+  readonly isRepaired: boolean;
 }

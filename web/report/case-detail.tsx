@@ -1,6 +1,6 @@
 import { useEffect, useMemo, useState } from 'preact/hooks';
 import type { PageCase, PageHead, PageRow } from '../../src/reports/page-data.ts';
-import { type Address, hashOf } from './address.ts';
+import { type Address, hrefOf } from './address.ts';
 import { AgentRuns } from './agent-run.tsx';
 import { Attempts } from './attempts.tsx';
 import { Actions } from './actions.tsx';
@@ -21,24 +21,22 @@ import { Text } from '../shared/visible.tsx';
 
 interface Props {
   readonly head: PageHead;
-  readonly row: PageRow | undefined;
-  readonly index: number;
   readonly address: Address;
   readonly position: number;
   readonly of: number;
   readonly onMove: (by: number) => void;
 }
 
-export function CaseDetail({ head, row, index, address, position, of, onMove }: Props) {
-  const data = useCase(index);
+export function CaseDetail({ head, address, position, of, onMove }: Props) {
+  const { row, data, isAsking } = useSource().useCase(address.case);
   useJump(address.at, data !== undefined);
   useEffect(() => {
-    if (!address.at) document.querySelector('main')?.scrollTo({ top: 0 });
+    if (!address.at) document.querySelector('.report-main')?.scrollTo({ top: 0 });
   }, []);
   return (
     <article class="detail" aria-labelledby="case-title">
       <div class="steps">
-        <a href={hashOf(address, { case: '', at: '' })}>
+        <a href={hrefOf(address, { case: '', at: '' })}>
           <Icon path="M9.5 3.5 5 8l4.5 4.5" />
           {head.kind === 'comparison' ? 'Comparison' : 'Run'}
         </a>
@@ -67,7 +65,11 @@ export function CaseDetail({ head, row, index, address, position, of, onMove }: 
         </button>
       </div>
       {row ? (
-        <Body head={head} row={row} index={index} data={data} address={address} />
+        <Body head={head} row={row} data={data} address={address} />
+      ) : isAsking ? (
+        <p class="empty" id="case-title">
+          Loading the case …
+        </p>
       ) : (
         <NoSuchCase id={address.case} />
       )}
@@ -75,23 +77,12 @@ export function CaseDetail({ head, row, index, address, position, of, onMove }: 
   );
 }
 
-/** The page may still be loading the case. */
-function useCase(index: number): PageCase | null | undefined {
-  const source = useSource();
-  const [data, setData] = useState(() => source.caseAt(index));
-  useEffect(() => {
-    if (data === undefined) source.whenCase(index, () => setData(source.caseAt(index)));
-  }, []);
-  return data;
-}
-
 function Body({
   head,
   row,
-  index,
   data,
   address,
-}: { readonly row: PageRow; readonly data: PageCase | null | undefined } & Pick<Props, 'head' | 'index' | 'address'>) {
+}: { readonly row: PageRow; readonly data: PageCase | null | undefined } & Pick<Props, 'head' | 'address'>) {
   const [id, title, kind, suite, baseline, candidate] = row;
   const suiteName = head.suites[suite];
   const isRun = head.kind === 'run';
@@ -121,7 +112,7 @@ function Body({
         </p>
       </header>
       {data ? (
-        <Full id={id} index={index} data={data} address={address} isRun={isRun} />
+        <Full id={id} data={data} address={address} isRun={isRun} />
       ) : data === null ? (
         <OnlyRow row={row} />
       ) : (
@@ -167,14 +158,13 @@ function NoSuchCase({ id }: { readonly id: string }) {
 
 interface FullProps {
   readonly id: string;
-  readonly index: number;
   readonly data: PageCase;
   readonly address: Address;
   readonly isRun: boolean;
 }
 
-function Full({ id, index, data, address, isRun }: FullProps) {
-  const { choice, chosen, lacking } = useChosen(index, data, address.trial);
+function Full({ id, data, address, isRun }: FullProps) {
+  const { choice, chosen, lacking } = useChosen(id, data, address.trial);
   // The cause and the failed expectations cite the trials that the case shows first.
   const cited = { ...address, trial: '' };
   return (
@@ -203,15 +193,15 @@ function Full({ id, index, data, address, isRun }: FullProps) {
 }
 
 /** The case with the documents of the trials in the address. Their elements follow those of all cases. */
-function useChosen(index: number, data: PageCase, trial: string) {
+function useChosen(id: string, data: PageCase, trial: string) {
   const { isRead, trialAt, whenRead } = useSource();
   const [isWhole, setIsWhole] = useState(isRead);
   useEffect(() => whenRead(() => setIsWhole(true)), []);
   return useMemo(() => {
     const choice = choiceIn(trial, data);
-    const { data: chosen, lacking } = chosenCase(data, choice, (side, number) => trialAt(index, side, number));
+    const { data: chosen, lacking } = chosenCase(data, choice, (side, number) => trialAt(id, side, number));
     return { choice, chosen, lacking: isWhole ? lacking : [] };
-  }, [index, data, trial, isWhole]);
+  }, [id, data, trial, isWhole]);
 }
 
 function Asked({ data: { input } }: { readonly data: PageCase }) {

@@ -1,9 +1,10 @@
 import type { RefObject } from 'preact';
-import { useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import type { PageHead, PageRow } from '../../src/reports/page-data.ts';
-import { type Address, hashOf } from './address.ts';
+import { type Address, hrefOf } from './address.ts';
 import { milliseconds, pace, tallyOf } from '../shared/format.ts';
 import { KINDS, Mark } from '../shared/marks.tsx';
+import type { ListedCases } from '../shared/source.ts';
 import { plain, Text } from '../shared/visible.tsx';
 
 export const ROW_PX = 80;
@@ -12,32 +13,36 @@ const SPARE_ROWS = 8;
 const TOP_STEP = 4;
 
 interface Props {
-  readonly rows: readonly PageRow[];
-  readonly chosen: readonly number[];
+  readonly listed: ListedCases;
   readonly head: PageHead;
   readonly address: Address;
-  /** The focused position in `chosen`. */
+  /** The focused position. */
   readonly active: number;
   readonly listRef: RefObject<HTMLUListElement | null>;
 }
 
 /** Renders only visible rows. It follows its scroll container: a pane, or the page on a phone. */
-export function CaseList({ rows, chosen, head, address, active, listRef }: Props) {
-  const [from, to] = useWindow(listRef, chosen.length);
-  const shown = chosen.slice(from, to);
+export function CaseList({ listed, head, address, active, listRef }: Props) {
+  const { length, rowAt, show } = listed;
+  const [from, to] = useWindow(listRef, length);
+  useEffect(() => show(from, to), [show, from, to]);
+  const positions = Array.from({ length: to - from }, (_, offset) => from + offset);
   return (
-    <ul class="cases" ref={listRef} style={{ height: `${chosen.length * ROW_PX}px` }}>
-      {shown.map((index, offset) => {
-        const position = from + offset;
-        const row = rows[index] as PageRow;
+    <ul class="cases" ref={listRef} style={{ height: `${length * ROW_PX}px` }}>
+      {positions.map(position => {
+        const row = rowAt(position);
         return (
           <li
-            key={index}
-            aria-setsize={chosen.length}
+            key={row?.[0] ?? position}
+            aria-setsize={length}
             aria-posinset={position + 1}
             style={{ transform: `translateY(${position * ROW_PX}px)` }}
           >
-            <Row row={row} head={head} address={address} isActive={position === active} />
+            {row ? (
+              <Row row={row} head={head} address={address} isActive={position === active} />
+            ) : (
+              <span class="case-wait">Loading …</span>
+            )}
           </li>
         );
       })}
@@ -62,7 +67,7 @@ function Row({
   return (
     <a
       class="case"
-      href={hashOf(address, { case: id, at: '', view: '' })}
+      href={hrefOf(address, { case: id, at: '', view: '' })}
       aria-current={address.case === id ? 'true' : undefined}
       data-active={isActive}
       tabIndex={isActive ? 0 : -1}

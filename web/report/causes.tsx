@@ -1,19 +1,18 @@
 import { useState } from 'preact/hooks';
-import { eachRow } from '../../src/base/row-list.ts';
-import type { PageCause, PageHead, PageRow } from '../../src/reports/page-data.ts';
-import { type Address, hashOf } from './address.ts';
+import type { PageCause, PageHead } from '../../src/reports/page-data.ts';
+import { type Address, hrefOf } from './address.ts';
 import { count, plural } from '../shared/format.ts';
 import { Icon, KINDS } from '../shared/marks.tsx';
+import { useSource } from '../shared/source.ts';
 import { Text } from '../shared/visible.tsx';
 
 interface Props {
   readonly head: PageHead;
-  readonly rows: readonly PageRow[];
   readonly address: Address;
 }
 
 /** Why cases need attention, over all cases. Each cause filters the list. */
-export function Causes({ head, rows, address }: Props) {
+export function Causes({ head, address }: Props) {
   const [isWhole, setIsWhole] = useState(false);
   const { listed, more, more_cases } = head.causes;
   if (listed.length === 0) return null;
@@ -25,7 +24,7 @@ export function Causes({ head, rows, address }: Props) {
       <ol class="cause-list">
         {shown.map(cause => (
           <li key={`${cause.concern} ${cause.text}`}>
-            <CauseLink cause={cause} rows={rows} address={address} most={most} />
+            <CauseLink cause={cause} address={address} most={most} />
           </li>
         ))}
       </ol>
@@ -52,17 +51,16 @@ const IDS_MAX = 3;
 
 function CauseLink({
   cause,
-  rows,
   address,
   most,
-}: { readonly cause: PageCause; readonly most: number } & Pick<Props, 'rows' | 'address'>) {
+}: { readonly cause: PageCause; readonly most: number } & Pick<Props, 'address'>) {
   const { kind, word } = CONCERNS[cause.concern];
   const isChosen = isChosenIn(address, cause);
-  const ids = idsOf(cause, rows);
+  const ids = useSource().idsOf(cause, IDS_MAX);
   return (
     <a
       class={`why tone-${KINDS[kind].tone}`}
-      href={hashOf(address, { ...(isChosen ? OFF : filterOf(cause)), case: '', at: '', view: '' })}
+      href={hrefOf(address, { ...(isChosen ? OFF : filterOf(cause)), case: '', at: '', view: '' })}
       aria-current={isChosen ? 'true' : undefined}
     >
       <span class="times">{count(cause.count)} ×</span>
@@ -94,7 +92,7 @@ export function TopCause({ head, address }: Pick<Props, 'head' | 'address'>) {
       <span class="muted">
         {others.length > 0 ? `Most frequent ${label}` : label === 'cause' ? 'Cause' : 'Failure'}
       </span>{' '}
-      <a href={hashOf(address, { ...filterOf(first), case: '', at: '', view: '' })}>
+      <a href={hrefOf(address, { ...filterOf(first), case: '', at: '', view: '' })}>
         {count(first.count)} × <Text value={first.text} />
       </a>
     </p>
@@ -122,13 +120,4 @@ function filterOf({ concern, text }: PageCause): Pick<Address, 'cause' | 'change
 function isChosenIn(address: Address, cause: PageCause): boolean {
   const { change, verdict } = filterOf(cause);
   return address.cause === cause.text && address.change === change && address.verdict === verdict;
-}
-
-function idsOf(cause: PageCause, rows: readonly PageRow[]): string[] {
-  const ids: string[] = [];
-  eachRow(cause.rows, row => {
-    const id = rows[row]?.[0];
-    if (id !== undefined && ids.length < IDS_MAX) ids.push(id);
-  });
-  return ids;
 }

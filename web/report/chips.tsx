@@ -1,5 +1,6 @@
 import type { PageHead, RowKind } from '../../src/reports/page-data.ts';
-import { type Address, FILTERS, hashOf, NO_FILTERS } from './address.ts';
+import { FILTERS } from '../../src/reports/rows/selection.ts';
+import { type Address, hrefOf, NO_FILTERS } from './address.ts';
 import { Icon, KINDS } from '../shared/marks.tsx';
 import { Text } from '../shared/visible.tsx';
 
@@ -16,7 +17,7 @@ export function Chips({ head, address }: Props) {
     <ul class="chips" aria-label="Active filters">
       {active.map(key => (
         <li key={key}>
-          <a class="chip" href={hashOf(address, { [key]: '' })}>
+          <a class="chip" href={hrefOf(address, { [key]: '' })}>
             <span class="unseen">Remove the filter </span>
             <span class="chip-key">{labelOf(key, head)}</span>
             <span class="chip-value">
@@ -28,7 +29,7 @@ export function Chips({ head, address }: Props) {
       ))}
       {active.length > 1 && (
         <li>
-          <a href={hashOf(address, NO_FILTERS)}>Clear filters</a>
+          <a href={hrefOf(address, NO_FILTERS)}>Clear filters</a>
         </li>
       )}
     </ul>

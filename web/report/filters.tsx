@@ -1,9 +1,9 @@
 import type { RefObject } from 'preact';
 import { useState } from 'preact/hooks';
 import type { PageFacets, PageHead } from '../../src/reports/page-data.ts';
-import { type Address, type FILTERS, go, hashOf } from './address.ts';
+import { type FILTERS, SORTS } from '../../src/reports/rows/selection.ts';
+import { type Address, go, hrefOf } from './address.ts';
 import { labelOf } from './chips.tsx';
-import { SORTS } from './selection.ts';
 import { count } from '../shared/format.ts';
 import { KINDS } from '../shared/marks.tsx';
 import { plain } from '../shared/visible.tsx';
@@ -32,7 +32,7 @@ export function Filters({ head, address, searchRef }: Props) {
           value={address.q}
           autocomplete="off"
           spellcheck={false}
-          onInput={({ currentTarget }) => go(hashOf(address, { q: currentTarget.value }), 'replace')}
+          onInput={({ currentTarget }) => go(hrefOf(address, { q: currentTarget.value }), 'replace')}
         />
         <kbd aria-hidden="true">/</kbd>
       </label>
@@ -65,7 +65,7 @@ function choicesOf(head: PageHead): (readonly [Key, Options])[] {
     'pass',
     'fail',
     'error',
-    ...head.counts.flatMap(({ of }) => (of === 'unjudged' ? [of] : [])),
+    ...head.counts.flatMap(({ of }) => (of === 'unjudged' || of === 'running' ? [of] : [])),
   ] as const;
   const causes = new Map(head.causes.listed.map(({ text }) => [text, 0]));
   for (const { text, count } of head.causes.listed) causes.set(text, (causes.get(text) ?? 0) + count);
@@ -95,7 +95,7 @@ export function Order({ head, address }: Pick<Props, 'head' | 'address'>) {
       <span class="unseen">Order</span>
       <select
         value={address.sort}
-        onChange={({ currentTarget }) => go(hashOf(address, { sort: currentTarget.value }), 'replace')}
+        onChange={({ currentTarget }) => go(hrefOf(address, { sort: currentTarget.value }), 'replace')}
       >
         {SORTS.filter(({ compares }) => !isRun || !compares).map(({ value, label }) => (
           <option key={value} value={value}>
@@ -121,7 +121,7 @@ function Choice({ name, label, address, options }: ChoiceProps) {
       <span>{label}</span>
       <select
         value={value}
-        onChange={({ currentTarget }) => go(hashOf(address, { [name]: currentTarget.value }), 'replace')}
+        onChange={({ currentTarget }) => go(hrefOf(address, { [name]: currentTarget.value }), 'replace')}
       >
         <option value="">Any</option>
         {options.map(([option, text]) => (

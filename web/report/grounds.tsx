@@ -1,5 +1,5 @@
 import type { PageGrounds, PageHead } from '../../src/reports/page-data.ts';
-import { type Address, hashOf } from './address.ts';
+import { type Address, hrefOf } from './address.ts';
 import { count } from '../shared/format.ts';
 import { IntervalPlot } from '../shared/interval-plot.tsx';
 import { Text } from '../shared/visible.tsx';
@@ -77,7 +77,7 @@ export function Findings({ of: { findings, found }, address }: Props) {
             {findings.map(({ case_id, as, baseline, new: candidate, p }) => (
               <tr key={case_id}>
                 <th scope="row">
-                  <a href={hashOf(address, { case: case_id, at: '', view: '' })}>{case_id}</a>
+                  <a href={hrefOf(address, { case: case_id, at: '', view: '' })}>{case_id}</a>
                 </th>
                 <td data-label="Finding">
                   <span class="finding" data-as={as}>

@@ -1,5 +1,5 @@
 import type { PageHead } from '../../src/reports/page-data.ts';
-import { type Address, hashOf } from './address.ts';
+import { type Address, hrefOf } from './address.ts';
 import { TopCause } from './causes.tsx';
 import { count, instant } from '../shared/format.ts';
 import { Icon, KINDS, Mark, VERDICT_ICONS } from '../shared/marks.tsx';
@@ -18,7 +18,7 @@ export function Header({ head, address, onKeys }: Props) {
   return (
     <header class="verdict" data-tone={head.tone} data-open={isOpen}>
       <div class="bar">
-        <a class="brand" href={hashOf(address, { case: '', at: '', view: '' })}>
+        <a class="brand" href={hrefOf(address, { case: '', at: '', view: '' })}>
           <Icon path="M8 1.5 13.5 4v4c0 3.2-2.2 5.4-5.5 6.5C4.7 13.4 2.5 11.2 2.5 8V4zM5.6 8.2l1.7 1.7 3.2-3.6" />
           Proctor
         </a>
@@ -31,25 +31,33 @@ export function Header({ head, address, onKeys }: Props) {
         </button>
         <ThemeButton />
       </div>
-      <div class="says">
-        <div class="sentence">
-          <p class="word">
-            <Icon path={VERDICT_ICONS[head.tone]} />
-            {head.word}
-          </p>
-          <h1>
-            <Text value={head.sentence} />
-          </h1>
-          {!isOpen && head.details !== null && (
-            <p class="verdict-details">
-              <Text value={head.details} />
-            </p>
-          )}
-          {!isOpen && <TopCause head={head} address={address} />}
-        </div>
-        <Counts head={head} address={address} />
-      </div>
+      <VerdictSays head={head} address={address} />
     </header>
+  );
+}
+
+/** The verdict in words, and the counts. */
+export function VerdictSays({ head, address }: Pick<Props, 'head' | 'address'>) {
+  const isOpen = address.case !== '';
+  return (
+    <div class="says">
+      <div class="sentence">
+        <p class="word">
+          <Icon path={VERDICT_ICONS[head.tone]} />
+          {head.word}
+        </p>
+        <h1>
+          <Text value={head.sentence} />
+        </h1>
+        {!isOpen && head.details !== null && (
+          <p class="verdict-details">
+            <Text value={head.details} />
+          </p>
+        )}
+        {!isOpen && <TopCause head={head} address={address} />}
+      </div>
+      <Counts head={head} address={address} />
+    </div>
   );
 }
 
@@ -65,7 +73,7 @@ function Counts({ head, address }: Pick<Props, 'head' | 'address'>) {
               class={`count tone-${KINDS[of].tone}`}
               data-zero={value === 0}
               aria-current={isChosen ? 'true' : undefined}
-              href={hashOf(address, { [filter]: isChosen ? '' : of, case: '', at: '', view: '' })}
+              href={hrefOf(address, { [filter]: isChosen ? '' : of, case: '', at: '', view: '' })}
             >
               <span class="number">{count(value)}</span>
               <span class="label">

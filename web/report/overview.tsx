@@ -1,42 +1,41 @@
 import { useMemo } from 'preact/hooks';
-import type { PageHead, PageRow } from '../../src/reports/page-data.ts';
+import type { PageHead } from '../../src/reports/page-data.ts';
 import type { Address } from './address.ts';
 import { useAfterPaint } from './after-paint.ts';
 import * as format from '../shared/format.ts';
 import { Causes } from './causes.tsx';
 import { Decision, Findings } from './grounds.tsx';
-import type { Values } from '../shared/histogram.ts';
 import { Icon } from '../shared/marks.tsx';
 import { Measures } from './measures.tsx';
 import { useJump } from './places.tsx';
 import { Plot } from '../shared/plots.tsx';
 import { PrintedCases } from './printed-cases.tsx';
 import { Repaired } from './repairs.tsx';
+import { useSource } from '../shared/source.ts';
 import { RunId } from '../shared/run-id.tsx';
 import { Text } from '../shared/visible.tsx';
 
 interface Props {
   readonly head: PageHead;
-  readonly rows: readonly PageRow[];
 }
 
 /** The decision and the causes come first; the rest waits until they and the list are drawn. */
-export function Overview({ head, rows, address }: Props & { readonly address: Address }) {
+export function Overview({ head, address }: Props & { readonly address: Address }) {
   const isDrawn = useAfterPaint();
   useJump(address.at, isDrawn);
   return (
     <div class="overview">
       <h2 class="unseen">Overview</h2>
       <Decision head={head} />
-      <Causes head={head} rows={rows} address={address} />
+      <Causes head={head} address={address} />
       {isDrawn && (
         <>
           {head.comparison?.grounds && <Findings of={head.comparison.grounds} address={address} />}
           <Measures head={head} />
           {head.comparison && <Sides of={head.comparison} />}
           {head.run && <RunFacts of={head.run} />}
-          <Distributions head={head} rows={rows} />
-          <PrintedCases head={head} rows={rows} />
+          <Distributions head={head} />
+          <PrintedCases head={head} />
         </>
       )}
     </div>
@@ -171,9 +170,7 @@ function RunFacts({ of: run }: { readonly of: NonNullable<PageHead['run']> }) {
             <Text value={target} />
           </dd>
           <dt>Seal</dt>
-          <dd>
-            <Hash value={seal_sha256} />
-          </dd>
+          <dd>{seal_sha256 === null ? 'none yet' : <Hash value={seal_sha256} />}</dd>
           {unjudged > 0 && (
             <>
               <dt>Not judged</dt>
@@ -191,16 +188,11 @@ function RunFacts({ of: run }: { readonly of: NonNullable<PageHead['run']> }) {
   );
 }
 
-function Distributions({ head, rows }: Props) {
+function Distributions({ head }: Props) {
+  const source = useSource();
   const isRun = head.kind === 'run';
-  const series = useMemo(() => {
-    // Skips cases measured on one side only; they would distort the comparison.
-    const isPaired = (row: PageRow, at: 7 | 9): boolean => isRun || (row[at] !== null && row[at + 1] !== null);
-    const values = (pair: 7 | 9, at: 7 | 8 | 9 | 10): Values =>
-      Float64Array.from(rows.flatMap(row => (isPaired(row, pair) ? (row[at] ?? []) : []))).sort();
-    return { latency: [values(7, 7), values(7, 8)], cost: [values(9, 9), values(9, 10)] } as const;
-  }, [rows]);
-  if (rows.length === 0) return null;
+  const series = useMemo(() => source.series(), [source]);
+  if (head.cases === 0) return null;
   return (
     <div class="plots">
       <Plot

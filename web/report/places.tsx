@@ -1,5 +1,5 @@
 import { useEffect } from 'preact/hooks';
-import { type Address, hashOf } from './address.ts';
+import { type Address, hrefOf } from './address.ts';
 import { enclosingPaths } from './enclosing-paths.ts';
 import { sideName } from '../shared/format.ts';
 import { plain } from '../shared/visible.tsx';
@@ -16,13 +16,13 @@ export function PlaceLink({
 }) {
   if (place.startsWith('comparability'))
     return (
-      <a class="place-link" href={hashOf(address, { case: '', view: 'overview', at: place })}>
+      <a class="place-link" href={hrefOf(address, { case: '', view: 'overview', at: place })}>
         {place}
       </a>
     );
   const [side, at] = place.includes(':') ? place.split(':', 2) : ['new', place];
   return (
-    <a class="place-link" href={hashOf(address, { at: place })} onClick={() => address.at === place && jump(place)}>
+    <a class="place-link" href={hrefOf(address, { at: place })} onClick={() => address.at === place && jump(place)}>
       {isPlain ? '' : `${sideName(side ?? 'new')} `}
       {plain(at ?? '')}
     </a>

@@ -1,18 +1,16 @@
+import { useMemo } from 'preact/hooks';
 import type { PageHead, PageRow } from '../../src/reports/page-data.ts';
 import { count, tallyOf } from '../shared/format.ts';
 import { KINDS } from '../shared/marks.tsx';
+import { useSource } from '../shared/source.ts';
 import { Text } from '../shared/visible.tsx';
 
-interface Props {
-  readonly head: PageHead;
-  readonly rows: readonly PageRow[];
-}
-
 /** The cases that need attention, for paper. The list on the screen draws only visible rows. */
-export function PrintedCases({ head, rows }: Props) {
-  const urgent = rows.filter(([, , kind, , , , , , , , , why]) => why !== 0 || (kind !== 'same' && kind !== 'pass'));
-  if (urgent.length === 0) return null;
-  const shown = urgent.slice(0, PRINTED_MAX);
+export function PrintedCases({ head }: { readonly head: PageHead }) {
+  const source = useSource();
+  const { rows, total } = useMemo(() => source.urgent(), [source]);
+  if (total === 0) return null;
+  const shown = rows.slice(0, PRINTED_MAX);
   return (
     <section class="printed">
       <h3>Cases that need attention</h3>
@@ -30,9 +28,7 @@ export function PrintedCases({ head, rows }: Props) {
           ))}
         </tbody>
       </table>
-      {urgent.length > shown.length && (
-        <p>And {count(urgent.length - shown.length)} more, in the list on the screen.</p>
-      )}
+      {total > shown.length && <p>And {count(total - shown.length)} more, in the list on the screen.</p>}
     </section>
   );
 }

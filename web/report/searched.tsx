@@ -1,12 +1,7 @@
-import { useEffect, useState } from 'preact/hooks';
-import type { PageIndex } from '../../src/reports/page-data.ts';
-import { useSource } from '../shared/source.ts';
-import { coveredText } from './search.ts';
+import type { ListedCases } from '../shared/source.ts';
+import { coveredText } from './searched-text.ts';
 
 /** What a search covers. */
-export function Searched({ cases }: { readonly cases: number }) {
-  const { whenRead, wordIndex } = useSource();
-  const [index, setIndex] = useState<PageIndex>();
-  useEffect(() => whenRead(() => setIndex(wordIndex())), []);
-  return <p class="searched">{index ? coveredText(index, cases) : 'Searches only ids, titles and reasons.'}</p>;
+export function Searched({ listed: { searched, cases } }: { readonly listed: ListedCases }) {
+  return <p class="searched">{searched ? coveredText(searched, cases) : 'Searches only ids, titles and reasons.'}</p>;
 }

@@ -65,3 +65,15 @@ export function chosenCase(
     lacking: found.flatMap(([side, document]) => (document?.artifact ? [] : [side])),
   };
 }
+
+/** A trial that equals the one that its case shows first refers to it. */
+export function wholeTrial(
+  found: PageTrialDocument,
+  first: PageCase | null | undefined,
+  side: ReportSide,
+): PageTrialDocument | undefined {
+  if (!found.same) return found;
+  const artifact = first?.[side];
+  if (!first || !artifact) return undefined;
+  return { ...found, artifact: { ...artifact, attempts: found.attempts ?? [] }, assets: first.assets[side] };
+}

@@ -1,6 +1,6 @@
 import type { PageCase, PageTrial } from '../../src/reports/page-data.ts';
 import type { ReportSide } from '../../src/reports/report-input.ts';
-import { type Address, go, hashOf } from './address.ts';
+import { type Address, go, hrefOf } from './address.ts';
 import { Command } from './commands.tsx';
 import { count, milliseconds, sideName } from '../shared/format.ts';
 import { KINDS, Mark } from '../shared/marks.tsx';
@@ -21,7 +21,7 @@ export function TrialPicker({ data, choice, address }: Props) {
   if (SIDES.every(side => data.trials[side].length < 2)) return null;
   const first = firstChoice(data);
   const hash = (side: ReportSide, number: number): string =>
-    hashOf(address, { trial: choiceText({ ...choice, [side]: number }, first), at: '' });
+    hrefOf(address, { trial: choiceText({ ...choice, [side]: number }, first), at: '' });
   return (
     <div class="trial-picker">
       {SIDES.filter(side => data.trials[side].length > 0).map(side => (

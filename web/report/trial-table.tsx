@@ -1,6 +1,6 @@
 import type { PageCase, PageTrial } from '../../src/reports/page-data.ts';
 import type { ReportSide } from '../../src/reports/report-input.ts';
-import { type Address, hashOf } from './address.ts';
+import { type Address, hrefOf } from './address.ts';
 import * as format from '../shared/format.ts';
 import { KINDS, Mark } from '../shared/marks.tsx';
 import { RunId } from '../shared/run-id.tsx';
@@ -112,7 +112,7 @@ function TrialRow({ data, choice, address, isRun, side, trial, number, measures 
             </span>
           ) : (
             <a
-              href={hashOf(address, { trial: trialHash, at: '' })}
+              href={hrefOf(address, { trial: trialHash, at: '' })}
               aria-label={`Open trial ${number} of the ${format.sideName(side)}`}
             >
               {number}

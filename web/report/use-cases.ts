@@ -1,19 +1,13 @@
 import type { RefObject } from 'preact';
-import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
-import { type Address, FILTERS, go, hashOf } from './address.ts';
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { type Address, go, hrefOf } from './address.ts';
 import { ROW_PX } from './case-list.tsx';
-import { useSource } from '../shared/source.ts';
-import { Search } from './search.ts';
-import { selected } from './selection.ts';
+import { type ListedCases, useSource } from '../shared/source.ts';
 
 export interface Cases {
-  /** The indices of the rows that pass the filters, in order. */
-  readonly chosen: readonly number[];
-  /** The row of the open case, or -1. */
-  readonly index: number;
-  /** The position of the open case in `chosen`, or -1. */
-  readonly position: number;
-  /** The focused position in `chosen`. */
+  /** The cases that pass the filters, in order. */
+  readonly listed: ListedCases;
+  /** The focused position in the list. */
   readonly active: number;
   readonly listRef: RefObject<HTMLUListElement | null>;
   /** Scrolls to a position, and focuses it. */
@@ -24,46 +18,26 @@ export interface Cases {
 
 /** The cases that pass the filters, the open one, and the focused one. */
 export function useCases(address: Address): Cases {
-  const { head, rows } = useSource();
-  const search = useSearch(address.q !== '');
-  const chosen = useMemo(
-    () => selected(rows, head, address, search),
-    [...FILTERS.map(key => address[key]), address.sort, search],
-  );
-  const index = useMemo(() => (address.case ? rows.findIndex(([id]) => id === address.case) : -1), [address.case]);
-  const position = useMemo(() => chosen.indexOf(index), [chosen, index]);
+  const listed = useSource().useListed(address, address.case);
+  const { length, position } = listed;
   const [active, setActive] = useState(0);
   const listRef = useRef<HTMLUListElement>(null);
-  const within = (to: number): number => Math.max(0, Math.min(chosen.length - 1, to));
+  const within = (to: number): number => Math.max(0, Math.min(length - 1, to));
   const reach = (to: number, focus: boolean): void => {
     setActive(within(to));
     if (listRef.current) scrollTo(listRef.current, within(to), focus);
   };
   const open = (to: number): void => {
-    const row = rows[chosen[within(to)] ?? -1];
-    if (row) go(hashOf(address, { case: row[0], at: '', view: '' }));
+    const row = listed.rowAt(within(to));
+    if (row) go(hrefOf(address, { case: row[0], at: '', view: '' }));
   };
   useEffect(() => {
     if (position >= 0) reach(position, false);
   }, [position]);
   useEffect(() => {
     if (position < 0) setActive(0);
-  }, [chosen]);
-  return { chosen, index, position, active, listRef, reach, open };
-}
-
-/** The search index, read at the first search. The end of a large page may arrive later. */
-function useSearch(isAsked: boolean): Search | undefined {
-  const { whenRead, wordIndex } = useSource();
-  const [search, setSearch] = useState<Search>();
-  useEffect(() => {
-    if (!isAsked || search) return;
-    whenRead(() => {
-      const index = wordIndex();
-      if (index) setSearch(new Search(index));
-    });
-  }, [isAsked]);
-  return search;
+  }, [listed.key]);
+  return { listed, active, listRef, reach, open };
 }
 
 /** Scrolls the pane, or the page on a phone, until the row is visible. */

@@ -13,7 +13,7 @@ export function Card({ id, title, note, children }: Props) {
     <section class="card" id={id} tabIndex={-1} aria-labelledby={`${id}-title`}>
       <h2>
         <span id={`${id}-title`}>{title}</span>
-        {note !== undefined && note !== '' && <span class="muted">{note}</span>}
+        {note !== undefined && note !== '' && note !== false && <span class="muted">{note}</span>}
       </h2>
       {children}
     </section>

@@ -13,6 +13,7 @@ export const KINDS: Record<
   pass: { word: 'Passed', tone: 'good', path: 'M4 8.5 7 11.5 12 5' },
   fail: { word: 'Failed', tone: 'bad', path: 'M5 5l6 6M11 5l-6 6' },
   error: { word: 'Error', tone: 'unsure', path: 'M8 4v5M8 11.5v.5' },
+  running: { word: 'Under way', tone: 'flaky', path: 'M6 4.5 11 8l-5 3.5z' },
   unjudged: { word: 'Not judged', tone: 'unsure', path: 'M4 8h8' },
 };
 

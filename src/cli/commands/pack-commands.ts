@@ -29,6 +29,8 @@ export function addPackCommands(program: Command, ended: (code: number) => void)
       ended(await unpackCommand(file, flags));
     });
 
+  addMergeCommand(program, ended);
+
   program
     .command('apply')
     .description("Apply an agent's changes to a work tree or a new branch, all or nothing")
@@ -51,6 +53,26 @@ export function addPackCommands(program: Command, ended: (code: number) => void)
     });
 }
 
+function addMergeCommand(program: Command, ended: (code: number) => void): void {
+  program
+    .command('merge')
+    .description('Join the parts of a suite that ran with --shard into one sealed run')
+    .argument('<part...>', 'parts: run folders, run ids, packs, or folders with packs')
+    .option('--partial', 'merge even if parts are missing; the run says which')
+    .option(
+      '--key <file>',
+      "public key that must have signed the parts; repeatable (default: this project's key)",
+      collect,
+    )
+    .option('--revoked <file>', 'public key that must not have signed a part; repeatable', collect)
+    .option('--json', HELP.json)
+    .addHelpText('after', MERGE_EXITS)
+    .action(async (parts: string[], flags) => {
+      const { mergeCommand } = await import('./merge.ts');
+      ended(await mergeCommand(parts, flags));
+    });
+}
+
 const PACK_EXITS = `
 The same run folder and ledger line give the same bytes on every machine.
 
@@ -64,6 +86,20 @@ Exit codes:
   0  unpacked
   1  the pack does not verify; nothing was written
   2  the folder exists, or a machine fault`;
+
+const MERGE_EXITS = `
+Every case keeps its bytes and the seal of the part that made it. The parts stay unchanged.
+
+Exit codes:
+  0  merged
+  1  a part does not verify or contradicts another; nothing was written
+  2  bad usage, or a machine fault
+  3  parts are missing; nothing was written, except with --partial
+
+Examples:
+  proctor merge part-1.proctor.tar part-2.proctor.tar
+  proctor merge parts                  every pack in this folder
+  proctor merge parts --key ci.pub     only parts that this key signed`;
 
 const APPLY_EXITS = `
 Exit codes:

@@ -15,6 +15,8 @@ export function addPublishCommand(program: Command, ended: (code: number) => voi
     .option('--try <name[@version]>', 'run a draft or a published version here')
     .option('--set <name=value>', 'with --try: the value of an input; repeatable', collect)
     .option('--file <name=file>', 'with --try: a file for an input; repeatable', collect)
+    .option('--on <url>', 'publish, list, withdraw or roll back on this server; needs a token in PROCTOR_TOKEN')
+    .option('--token-file <file>', 'with --on: file with the token')
     .option('--json', HELP.json)
     .addHelpText('after', PUBLISH_EXITS)
     .action(async (folder: string | undefined, flags) => {
@@ -29,4 +31,5 @@ A version never changes: publish changed files under a new version.
 Exit codes:
   0  published, listed, withdrawn or rolled back; with --try, the script succeeded
   1  with --try: the script did not succeed
-  2  the folder, the inputs or the version were refused, or a machine fault`;
+  2  the folder, the inputs or the version were refused, or a machine fault;
+     with --on, also if the server cannot be reached`;

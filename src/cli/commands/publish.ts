@@ -1,5 +1,6 @@
 import { statSync } from 'node:fs';
 import path from 'node:path';
+import type { ScriptVersionsAnswer } from '../../client/answers.ts';
 import { Fault } from '../../base/fault.ts';
 import { printable, printableJson } from '../../base/printable.ts';
 import { closeLauncher } from '../../verbs/launcher.ts';
@@ -22,19 +23,27 @@ export interface PublishFlags {
   readonly try?: string;
   readonly set?: readonly string[];
   readonly file?: readonly string[];
+  readonly on?: string;
+  readonly tokenFile?: string;
   readonly json?: true;
 }
+
+type PublishedView = Awaited<ReturnType<typeof publishScript>>;
 
 export async function publishCommand(folder: string | undefined, flags: PublishFlags): Promise<number> {
   const { list, withdraw, rollback, try: tried } = flags;
   const acts = [folder, list, withdraw, rollback, tried].filter(act => act !== undefined);
   if (acts.length !== 1)
     throw new Fault('usage', 'Name a folder, or use one of --list, --withdraw, --rollback and --try.');
+  if (flags.on !== undefined) {
+    const { publishOnCommand } = await import('./publish-on.ts');
+    return publishOnCommand(folder, flags, flags.on);
+  }
   const paint = paintFor(1);
   if (tried !== undefined) return tryCommand(tried, flags);
   if (folder !== undefined) {
     const view = await publishScript(folder, { draft: flags.draft === true });
-    print(flags, view, () => publishedText(view, paint));
+    print(flags, view, () => publishedText(view, hintOf(view), paint));
   } else if (list) {
     const listed = listScripts(process.cwd());
     print(flags, listed, () => listText(listed, paint));
@@ -46,9 +55,14 @@ export async function publishCommand(folder: string | undefined, flags: PublishF
 }
 
 function withdrawn(word: string): ReturnType<typeof withdrawVersion> {
+  const { name, version } = namedVersion(word);
+  return withdrawVersion(name, version);
+}
+
+export function namedVersion(word: string): { readonly name: string; readonly version: string } {
   const { name, version } = versionIn(word);
   if (version === undefined) throw new Fault('usage', 'Name the version, such as clean-orders@1.2.0.');
-  return withdrawVersion(name, version);
+  return { name, version };
 }
 
 function print(flags: PublishFlags, value: object, text: () => string): void {
@@ -102,12 +116,17 @@ function uploadOf(field: string, file: string) {
   return { field, name: path.basename(file), bytes: stat.size, file };
 }
 
-function publishedText(
-  { name, version, digest, state, is_new, files, bytes }: Awaited<ReturnType<typeof publishScript>>,
+function hintOf({ name, version, state }: PublishedView): string {
+  return state === 'draft' ? `proctor publish --try ${name}@${version}` : 'proctor publish --list';
+}
+
+/** `next`: what to do or open next. */
+export function publishedText(
+  { name, version, digest, state, is_new, files, bytes }: PublishedView,
+  next: string,
   paint: Paint,
 ): string {
   const done = is_new ? (state === 'draft' ? 'stored as a draft' : 'published') : `unchanged, ${state}`;
-  const next = state === 'draft' ? `proctor publish --try ${name}@${version}` : 'proctor publish --list';
   return (
     `${paint('good', '✓')} ${paint('strong', done)}  ${name} ${version}  ${countText(files, 'file')}, ${sizeText(bytes)}\n` +
     `  digest    ${digest}\n${paint('faint', `            ${next}\n`)}`
@@ -120,10 +139,7 @@ function listText({ scripts, refused }: ReturnType<typeof listScripts>, paint: P
   return [...scripts.map(script => scriptText(script, paint)), ...wrong].join('');
 }
 
-function scriptText(
-  { name, title, current, versions }: Awaited<ReturnType<typeof rollBackScript>>,
-  paint: Paint,
-): string {
+export function scriptText({ name, title, current, versions }: ScriptVersionsAnswer, paint: Paint): string {
   const offered = current === null ? paint('note', 'not offered') : `offers ${current}`;
   const lines = versions.map(({ version, state, is_current, author, at }) => {
     const mark = is_current ? paint('good', '●') : ' ';

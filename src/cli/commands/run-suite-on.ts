@@ -11,6 +11,7 @@ import { fetchedSuite } from '../../verbs/fetched-suite.ts';
 import { suiteExitCode } from '../../verbs/suite-exit.ts';
 import { limitsFromFlags } from '../options/limit-flags.ts';
 import { interruptions } from '../options/interruptions.ts';
+import { serverToken } from '../options/server-token.ts';
 import { namedKey } from '../options/variables.ts';
 import { stderr, stdout } from '../text/out.ts';
 import { paintFor } from '../text/paint.ts';
@@ -21,7 +22,7 @@ import type { RunSuiteFlags } from './run-suite.ts';
 /** Runs a suite on a server, watches it, and fetches and verifies its pack. */
 export async function runSuiteOnCommand(cases: string | undefined, flags: RunSuiteFlags): Promise<number> {
   const order = orderOf(cases, flags);
-  const client = new ProctorClient(flags.on ?? '', { token: tokenOf(flags.tokenFile) });
+  const client = new ProctorClient(flags.on ?? '', { token: serverToken(flags.tokenFile) });
   const interrupt = interruptions();
   const progress = new ProgressLine(stderr.write, watchedColumns(process.stderr, process.env));
   try {
@@ -96,15 +97,6 @@ function isUnreachable(error: unknown): boolean {
 const LOOK_MS = 500;
 const TRIES_MAX = 3;
 const FAILURES_MAX = 120;
-
-function tokenOf(file: string | undefined): string {
-  const text = file === undefined ? process.env['PROCTOR_TOKEN'] : readRegular(file, TOKEN_BYTES_MAX)?.toString();
-  if (text === undefined || text.trim() === '')
-    throw new Fault('usage', 'The server needs a token. Set PROCTOR_TOKEN, or specify --token-file FILE.');
-  return text.trim();
-}
-
-const TOKEN_BYTES_MAX = 4_096;
 
 /** The order for the server. Refuses flags that a server does not take. */
 function orderOf(cases: string | undefined, flags: RunSuiteFlags): SuiteToStart {

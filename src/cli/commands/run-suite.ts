@@ -3,6 +3,7 @@ import { Fault } from '../../base/fault.ts';
 import { printableJson } from '../../base/printable.ts';
 import type { AdoptOptions } from '../../verbs/adopt-suite.ts';
 import { closeLauncher } from '../../verbs/launcher.ts';
+import type { QueueOptions } from '../../verbs/queue-choice.ts';
 import { resumeSuite } from '../../verbs/resume-suite.ts';
 import { runSuite, type RunSuiteOptions } from '../../verbs/run-suite.ts';
 import { suiteExitCode } from '../../verbs/suite-exit.ts';
@@ -20,7 +21,7 @@ import { paintFor } from '../text/paint.ts';
 import { ProgressLine, watchedColumns } from '../text/progress.ts';
 import { exitOfStopped } from '../text/refusal.ts';
 import { suiteRunJson, suiteRunText } from '../text/run-suite-text.ts';
-import { namedKey, variables } from '../options/variables.ts';
+import { namedKey, queueAddress, variables } from '../options/variables.ts';
 
 export interface RunSuiteFlags extends LimitFlags {
   readonly gate?: string;
@@ -47,6 +48,7 @@ export interface RunSuiteFlags extends LimitFlags {
   readonly out?: string;
   readonly runId?: string;
   readonly only?: readonly string[];
+  readonly shard?: { readonly index: number; readonly total: number };
   readonly concurrency?: number;
   readonly timeout?: number;
   readonly idleTimeout?: number;
@@ -67,6 +69,13 @@ export interface RunSuiteFlags extends LimitFlags {
   readonly isolation?: 'strict' | 'standard' | 'none';
   readonly memory?: number;
   readonly cpus?: number;
+  readonly queue?: string | true;
+  readonly store?: string;
+  readonly lost?: 'again' | 'never';
+  readonly priority?: number;
+  readonly targetSlots?: number;
+  readonly heartbeat?: number;
+  readonly workerKey?: readonly string[];
   readonly json?: true;
 }
 
@@ -103,6 +112,7 @@ export async function runSuiteCommand(cases: string | undefined, flags: RunSuite
         ? await runSuite({ ...optionsOf(cases, flags), ...watched })
         : await resumeSuite(flags.resume, {
             ...namedAgain(cases, flags),
+            ...queueOf(flags, true),
             ...watched,
             variable: name => process.env[name],
           });
@@ -161,6 +171,13 @@ const NAMED_AGAIN: ReadonlySet<string> = new Set([
   'sandbox',
   'isolation',
   'memory',
+  'queue',
+  'store',
+  'lost',
+  'priority',
+  'targetSlots',
+  'heartbeat',
+  'workerKey',
 ]);
 
 function targetOf(flags: RunSuiteFlags): AdoptOptions {
@@ -221,6 +238,8 @@ function versionOptionsOf(cases: string | undefined, flags: RunSuiteFlags): Omit
   const { agent: _, model: __, gate, ...shared } = flags;
   if (flags.as === 'baseline')
     throw new Fault('usage', 'Several agents or models run as candidates. Use --as new, or omit --as.');
+  if (flags.shard !== undefined)
+    throw new Fault('usage', '--shard runs a part of one version. Run each agent and model in a command of its own.');
   if (flags.runId !== undefined)
     throw new Fault('usage', '--run-id names one run. With several agents or models, omit it.');
   const { as: ___, ...options } = optionsOf(cases, { ...shared, as: 'new' });
@@ -235,6 +254,7 @@ function optionsOf(cases: string | undefined, flags: RunSuiteFlags): RunSuiteOpt
     out: flags.out,
     runId: flags.runId,
     only: flags.only?.flatMap(words => words.split(',')).map(word => word.trim()),
+    shard: flags.shard,
     concurrency: flags.concurrency,
     timeoutMs: flags.timeout,
     idleMs: flags.idleTimeout,
@@ -246,7 +266,15 @@ function optionsOf(cases: string | undefined, flags: RunSuiteFlags): RunSuiteOpt
     keepCredentials: flags.keepCredentials,
     provenance: flags.provenance && Object.fromEntries(flags.provenance.map(pairIn)),
   };
-  return { ...targetOf(flags), ...defined(given), cases, as: flags.as };
+  return { ...targetOf(flags), ...queueOf(flags, false), ...defined(given), cases, as: flags.as };
+}
+
+/** A resumed run knows whether it needs a queue, so it takes the one in the environment. */
+function queueOf(flags: RunSuiteFlags, isResumed: boolean): QueueOptions {
+  const { queue, store, lost, priority, targetSlots, heartbeat: heartbeatMs, workerKey: workerKeys } = flags;
+  const named = queue === undefined ? undefined : queueAddress(queue === true ? undefined : queue);
+  const address = named ?? (isResumed ? process.env['PROCTOR_QUEUE'] : undefined);
+  return defined({ queue: address, store, lost, priority, targetSlots, heartbeatMs, workerKeys });
 }
 
 /** `model=NAME`. The value may contain more equals signs. */

@@ -27,7 +27,7 @@ export function addServeCommands(program: Command, ended: (code: number) => void
     .option('--drain <time>', 'how long open requests and runs may take when the server stops', duration, 30_000)
     .option('--runs <count>', 'how many suites run at once', atLeastOne, 2)
     .option('--secret <name>', 'an environment variable that ordered suites may use; repeatable', collect)
-    .option('--allow-target <origin>', 'an origin that ordered suites may ask, and no others; repeatable', collect)
+    .option('--allow-target <origin>', 'ordered suites may ask only this origin; repeatable', collect)
     .option('--stop-runs', 'interrupt running suites when the server stops')
     .option('--json', 'print the address as one JSON document')
     .action(async (flags: ServeFlags) => {
@@ -48,6 +48,7 @@ function addTokenCommands(program: Command, ended: (code: number) => void): void
         .makeOptionMandatory(),
     )
     .requiredOption('--name <name>', 'name of its owner or use, for lists and the audit log')
+    .option('--group <name>', 'group of the token, for published scripts that name it in who; repeatable', collect)
     .option('--expires <time>', 'time until it expires, such as 12h or 90d (default: 90d)', duration)
     .option('--json', HELP.json)
     .addHelpText('after', TOKEN_ROLES)

@@ -2,6 +2,7 @@ import { Fault } from '../../base/fault.ts';
 import { printableJson } from '../../base/printable.ts';
 import { RATES } from '../../serve/access/limits.ts';
 import { serve } from '../../serve/serve.ts';
+import { allowedOrigins } from '../options/origins.ts';
 import { interruptions } from '../options/interruptions.ts';
 import { type OidcFlags, oidcSettings } from '../options/oidc.ts';
 import { variables } from '../options/variables.ts';
@@ -60,12 +61,7 @@ export async function serveCommand({
 
 /** How the server runs what its clients order. */
 function orderingOf({ runs, secret = [], allowTarget = [], stopRuns }: OrderFlags) {
-  const origins = allowTarget.map(text => {
-    const origin = URL.canParse(text) ? new URL(text).origin : 'null';
-    if (!/^https?:/.test(origin) || text.replace(/\/$/, '') !== origin)
-      throw new Fault('usage', 'Specify an origin without a path: --allow-target https://agent.example.');
-    return origin;
-  });
+  const origins = allowedOrigins(allowTarget);
   return { runs, secrets: variables(secret, false), origins, stopsRuns: stopRuns === true };
 }
 

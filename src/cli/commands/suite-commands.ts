@@ -2,11 +2,13 @@ import { type Command, Option } from 'commander';
 import { formats } from '../text/formats.ts';
 import { HELP } from '../text/help.ts';
 import { addLimitFlags } from '../options/limit-flags.ts';
+import { shard } from '../options/shard.ts';
+import { addQueueFlags } from '../options/queue-flags.ts';
 import type { RunSuiteFlags } from './run-suite.ts';
 import { atLeastOne, collect, cpus, dollars, duration, size, timeout, wholeNumber } from '../text/units.ts';
 
 export function addSuiteCommand(run: Command, ended: (code: number) => void): void {
-  addLimitFlags(suiteFlags(targetFlags(run.command('suite'))))
+  addLimitFlags(addQueueFlags(suiteFlags(targetFlags(run.command('suite')))))
     .option('--gate <file>', 'gate file; its limits on the candidate apply; with several versions, also a mode')
     .option('--json', HELP.json)
     .addHelpText('after', EXITS)
@@ -65,6 +67,7 @@ function suiteFlags(suite: Command): Command {
     .option('--out <folder>', 'folder for the artifacts, in baseline/ and new/ (default: .proctor/runs)')
     .option('--run-id <id>', 'name for the run')
     .option('--only <ids>', 'cases to run, separated by commas; repeatable', collect)
+    .option('--shard <i/n>', HELP.shard, shard)
     .option('--concurrency <count>', 'cases to run at once (default: 4)', atLeastOne)
     .option('--timeout <time>', 'stop an attempt after this long, at most 10m (default: 60s; agents: 10m)', timeout)
     .option('--idle-timeout <time>', 'stop an attempt after this long without progress (agents: 2m)', timeout)
@@ -268,6 +271,7 @@ Examples:
   proctor run suite cases.yaml --base-url http://127.0.0.1:8788 --as new --concurrency 32 --repeat 3
   proctor run suite cases.yaml --target agent.yaml --as new --repeat 3
   proctor run suite cases.yaml --script agent.py --as new --max-failing 0
+  proctor run suite cases.yaml --target agent.yaml --as new --shard 2/4   one of four parts, for proctor merge
   proctor run suite cases.yaml --agent claude --policy read-only --dir . --as baseline
   proctor run suite cases.yaml --agent claude --agent codex --model claude=NAME --repeat 5`;
 

@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import { addLimitFlags } from '../options/limit-flags.ts';
 import { formats } from '../text/formats.ts';
+import { shard } from '../options/shard.ts';
 import { addHistoryCommand } from './history-command.ts';
 import { HELP } from '../text/help.ts';
 import { atLeastOne, collect, duration, wholeNumber } from '../text/units.ts';
@@ -13,9 +14,23 @@ export function addTestCommands(program: Command, ended: (code: number) => void)
       .description('Run the suites in proctor.yaml, compare them with their baselines, and decide')
       .argument('[suite...]', 'suites to test (default: all)'),
   )
+    .option('--shard <i/n>', 'run one of n parts of each suite, and pack it for --parts; decides nothing', shard)
+    .option(
+      '--parts <path>',
+      'decide on parts that ran with --shard: a folder with their packs, or a pack; repeatable',
+      collect,
+    )
+    .option(
+      '--key <file>',
+      "with --parts: public key that must have signed them; repeatable (default: this project's key)",
+      collect,
+    )
     .option('--accept', 'make the result the baseline, if every case has an answer and every limit is met')
     .option('--watch', 'test again when cases, proctor.yaml or files next to it change')
-    .option('--out <folder>', 'folder for the reports, one folder per suite (default: .proctor/reports/test)')
+    .option(
+      '--out <folder>',
+      'folder for the reports, one folder per suite (default: .proctor/reports/test); with --shard, for the packs (default: .proctor/parts)',
+    )
     .option('--json', HELP.json)
     .addHelpText('after', TEST_EXITS)
     .action(async (suites: string[], flags) => {
@@ -77,4 +92,6 @@ Examples:
   proctor test                       run every suite
   proctor test refunds --only late   run one case of one suite
   proctor test --accept              make the result the baseline
-  proctor test --watch               run again after every change`;
+  proctor test --watch               run again after every change
+  proctor test --shard 2/4           run the second of four parts, and pack it
+  proctor test --parts parts         merge the packs in this folder, and decide`;

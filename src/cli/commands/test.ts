@@ -1,5 +1,7 @@
 import { defined } from '../../base/defined.ts';
+import { Fault } from '../../base/fault.ts';
 import { printable, printableJson } from '../../base/printable.ts';
+import type { Shard } from '../../contracts/suite/shard.ts';
 import { closeLauncher } from '../../verbs/launcher.ts';
 import { testProject, type TestOptions, type TestResult } from '../../verbs/test/test-project.ts';
 import { interruptions } from '../options/interruptions.ts';
@@ -15,6 +17,9 @@ import { endText, suiteTestJson, suiteTestText } from '../text/test-text.ts';
 import { countText } from '../text/units.ts';
 
 interface TestCommandFlags extends TestFlags {
+  readonly shard?: Shard;
+  readonly parts?: readonly string[];
+  readonly key?: readonly string[];
   readonly accept?: true;
   readonly watch?: true;
   readonly out?: string;
@@ -26,6 +31,8 @@ export async function testCommand(suites: readonly string[], flags: TestCommandF
   const interrupt = interruptions();
   try {
     const options = { ...optionsOf(suites, flags, interrupt.signal), ...shown(flags.json === true) };
+    if (flags.watch && (flags.shard ?? flags.parts))
+      throw new Fault('usage', 'Use --watch without --shard and --parts.');
     if (!flags.watch) {
       const code = endOf(await testProject(options), flags);
       return interrupt.exit() ?? code;
@@ -58,7 +65,7 @@ function optionsOf(suites: readonly string[], flags: TestCommandFlags, signal: A
     ...namedKey(),
     ...(suites.length > 0 && { suites }),
     ...(flags.accept && { accept: true }),
-    ...(flags.out !== undefined && { out: flags.out }),
+    ...defined({ out: flags.out, shard: flags.shard, parts: flags.parts, keys: flags.key }),
     environment: process.env,
     signal,
   };

@@ -11,12 +11,14 @@ import { tableLines } from '../text/table.ts';
 export async function newTokenCommand(flags: {
   readonly role: ServerRole;
   readonly name: string;
+  readonly group?: readonly string[];
   readonly expires?: number;
   readonly json?: true;
 }): Promise<number> {
   const { token, text } = await tokensHere().create({
     name: flags.name,
     role: flags.role,
+    groups: flags.group,
     expiresInMs: flags.expires,
   });
   if (flags.json) {
@@ -45,17 +47,18 @@ export async function listTokensCommand({ json }: { readonly json?: true }): Pro
     stdout.write('No tokens yet. Create one with proctor token new --role ROLE --name NAME.\n');
     return 0;
   }
-  const rows = tokens.map(({ id, name, prefix, role, state, expires_at: expires, last_used_on: used }) => [
+  const rows = tokens.map(({ id, name, prefix, role, groups, state, expires_at: expires, last_used_on: used }) => [
     id,
     `${prefix}…`,
     role,
+    groups.join(', ') || '–',
     state,
     expires.slice(0, 10),
     used ?? 'never',
     printable(name),
   ]);
   stdout.write(
-    `${tableLines([['id', 'token', 'role', 'state', 'expires', 'last used', 'name'], ...rows]).join('\n')}\n`,
+    `${tableLines([['id', 'token', 'role', 'groups', 'state', 'expires', 'last used', 'name'], ...rows]).join('\n')}\n`,
   );
   return 0;
 }

@@ -1,6 +1,6 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { HELP } from '../text/help.ts';
-import { size } from '../text/units.ts';
+import { collect, size } from '../text/units.ts';
 
 /** The commands that verify documents and explain formats. */
 export function addVerifyCommands(program: Command, ended: (code: number) => void): void {
@@ -13,7 +13,12 @@ export function addVerifyCommands(program: Command, ended: (code: number) => voi
     .option('--internal', 'allow sandbox_path and model_io_path in run results')
     .option('--ndjson', 'read one record per line')
     .addOption(maxBytes())
-    .option('--key <file>', 'check folder signatures with this public key')
+    .option(
+      '--key <file>',
+      'check folder signatures with this public key; repeatable, any of them may have signed',
+      collect,
+    )
+    .option('--revoked <file>', 'with --key: public key that must not have signed; repeatable', collect)
     .option('--require-signature', 'with --key: reject folders without a signature')
     .option('--json', HELP.json)
     .addHelpText('after', EXITS)

@@ -13,14 +13,15 @@ interface Flags {
   readonly internal?: true;
   readonly ndjson?: true;
   readonly maxBytes?: number;
-  readonly key?: string;
+  readonly key?: readonly string[];
+  readonly revoked?: readonly string[];
   readonly requireSignature?: true;
   readonly json?: true;
 }
 
 export async function verifyCommand(
   paths: readonly string[],
-  { json, maxBytes, key, ...flags }: Flags,
+  { json, maxBytes, key, revoked, ...flags }: Flags,
 ): Promise<number> {
   if (flags.as !== undefined && !contractNames.includes(flags.as)) {
     throw noFormat(flags.as);
@@ -28,7 +29,8 @@ export async function verifyCommand(
   const options = {
     ...flags,
     ...(maxBytes !== undefined && { bytesMax: maxBytes }),
-    ...(key !== undefined && { keyFile: key }),
+    ...(key !== undefined && { keyFiles: key }),
+    ...(revoked !== undefined && { revokedFiles: revoked }),
   };
   const print = json ? asJson() : asText(paintFor(1));
   let exit = 0;

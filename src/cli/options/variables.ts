@@ -25,3 +25,10 @@ export function namedKey(): { readonly signingKey?: string } {
   const file = process.env['PROCTOR_KEY'];
   return file === undefined ? {} : { signingKey: file };
 }
+
+/** The address of the queue: from the command line, or from the environment, which other users cannot read. */
+export function queueAddress(url: string | undefined): string {
+  const address = url ?? process.env['PROCTOR_QUEUE'];
+  if (address !== undefined && address !== '') return address;
+  throw new Fault('usage', 'No queue is specified. Pass its address, or set PROCTOR_QUEUE.');
+}

@@ -30,6 +30,7 @@ export const HELP = {
   allowWeakened: 'accept cases that expect less than in the baseline',
   reportsOut: 'folder for the reports',
   formats: 'reports to write: html (default), junit, md, json, annotations, codequality; separated by commas',
+  shard: 'run one of n parts: every n-th case, from the i-th, such as 2/4; proctor merge joins the parts',
   casesFile: 'case file that annotations and codequality point to',
   strict: 'treat unknown keys and non-canonical bytes as violations',
 } as const;

@@ -11,7 +11,7 @@ import { countText, durationText, numberText } from './units.ts';
 type JudgedRun = ShownSuiteResult['runs'][number];
 
 export function suiteRunJson(result: ShownSuiteResult, stoppedBy: string | undefined): object {
-  const { version, runs, isAllFailing, checks, keyId } = result;
+  const { version, runs, isAllFailing, checks, keyId, shard } = result;
   const [first] = runs;
   const isStopped = runs.some(({ isOpen, judged }) => isOpen || judged === undefined);
   return {
@@ -26,6 +26,7 @@ export function suiteRunJson(result: ShownSuiteResult, stoppedBy: string | undef
     all_failing: isAllFailing,
     checks,
     key_id: keyId,
+    ...(shard && { shard }),
     runs: runs.map(({ place, total, ok, failed, gaveUp, isOpen, durationMs, judged, repairs, notPassed }) => ({
       run_id: place.id,
       folder: path.relative(process.cwd(), place.folder),
@@ -45,7 +46,14 @@ export function suiteRunJson(result: ShownSuiteResult, stoppedBy: string | undef
 /** Each run, then the total and the limits, so that the verdict comes last. */
 export function suiteRunText(result: ShownSuiteResult, paint: Paint): string {
   const lines = result.runs.flatMap(run => runLines(run, result, paint));
-  return `${[...lines, ...totalLines(result, paint), ...gateLines(result, paint)].join('\n')}\n`;
+  return `${[...lines, ...totalLines(result, paint), ...gateLines(result, paint), ...partLines(result)].join('\n')}\n`;
+}
+
+function partLines({ shard }: ShownSuiteResult): string[] {
+  if (!shard) return [];
+  return [
+    `This is part ${shard.index} of ${shard.total}. Join all parts with proctor merge, then compare the merged run.`,
+  ];
 }
 
 function runLines(run: JudgedRun, { version, keyId }: ShownSuiteResult, paint: Paint): string[] {
@@ -105,8 +113,9 @@ const ALL_FAIL = 'Every judged case fails.';
 const NONE_ANSWERED = 'No case has an answer that Proctor can judge.';
 const NOT_CHECKED = 'Cannot check the limits, because not every repetition was judged here.';
 
-function headline({ isOpen, failed, judged, notPassed }: JudgedRun, paint: Paint): string {
+function headline({ isOpen, total, failed, judged, notPassed }: JudgedRun, paint: Paint): string {
   if (isOpen) return `${paint('note', '…')} ${paint('strong', 'interrupted')}`;
+  if (total === 0) return `${paint('good', '✓')} ${paint('strong', 'no cases in this part')}`;
   if (failed > 0) return `${paint('bad', '✗')} ${paint('strong', 'not all answered')}`;
   if (judged && judged.failed > 0 && judged.passed === judged.unjudged)
     return `${paint('bad', '✗')} ${paint('strong', 'all answered, none passed')}`;

@@ -41,6 +41,7 @@ export function suiteText(shown: ShownSuite, paint: Paint): string {
     ...limitLines(evaluation, paint),
     `  run       ${place.id}${repetition.total > 1 ? `, repetition ${repetition.number} of ${repetition.total}` : ''}`,
     `  target    ${printable(whomText(target))}`,
+    ...partLines(request, paint),
     ...elsewhereLines(request, paint),
     ...(done === undefined ? [] : [`  progress  ${numberText(done)} of ${countText(cases.count, 'case')} so far`]),
     ...(run ? [`  when      ${run.generated_at}${took === undefined ? '' : `, took ${durationText(took)}`}`] : []),
@@ -75,6 +76,24 @@ function limitLines(evaluation: ShownSuite['evaluation'], paint: Paint): string[
   const unmet = checks.filter(({ is_met }) => !is_met);
   if (checks.length > 0 && unmet.length === 0) return [`  gate      all ${countText(checks.length, 'limit')} met`];
   return unmet.map(({ message }) => `  ${paint('bad', 'gate')}      ${printable(message)}`);
+}
+
+/** Says which part of a suite the run is, or from how many parts it was merged. */
+function partLines({ shard, merged, cases }: SuiteRequest, paint: Paint): string[] {
+  if (shard)
+    return [
+      `  part      ${shard.index} of ${shard.total}, ${numberText(cases.count)} of ${countText(shard.all.count, 'case')}; join all parts with proctor merge`,
+    ];
+  if (!merged) return [];
+  const lost = merged.missing.map(({ index }) => index).join(', ');
+  return [
+    `  merged    from ${countText(merged.parts, 'part')}; evidence/parts.ndjson has the seal of each`,
+    ...(lost === ''
+      ? []
+      : [
+          `  ${paint('note', 'warning')}   parts are missing: shard ${lost}; ${numberText(cases.count)} of ${countText(merged.all.count, 'case')} are here`,
+        ]),
+  ];
 }
 
 /** Warns that another machine started the run, because Proctor cannot vouch for the answers from there. */

@@ -8,9 +8,10 @@ import { countText, numberText } from './units.ts';
 type SuiteTested = TestResult['suites'][number];
 
 /** The result of one suite: what failed and why, then its verdict. */
-export function suiteTestText({ name, fault, subject }: SuiteTested, paint: Paint): string {
+export function suiteTestText({ name, fault, subject, parts }: SuiteTested, paint: Paint): string {
   const title = `${paint('strong', name)}\n`;
   if (fault) return `${title}${paint('bad', '✗')} ${fault.message.split('\n').map(printable).join('\n')}\n\n`;
+  if (parts.length > 0) return '';
   if (!subject) return `${title}${paint('note', '…')} interrupted\n\n`;
   return `${title}${terminalText(subject, paint, { hasVerdict: false })}\n`;
 }
@@ -26,6 +27,8 @@ export function endText({ suites, exitCode }: TestResult, isAccepting: boolean, 
         ]
       : [],
   );
+  const packs = suites.flatMap(({ parts }) => parts.map(file => `  part    ${here(file)}`));
+  if (packs.length > 0) return `${[...rows, ...packs, COLLECT].join('\n')}\n`;
   return `${[...rows, ...accepted, ...reports, ...nextText(suites, exitCode, isAccepting)].join('\n')}\n`;
 }
 
@@ -38,12 +41,14 @@ function markOf({ exitCode }: SuiteTested, paint: Paint): string {
   return exitCode === 3 ? paint('note', '?') : paint('bad', '✗');
 }
 
-function sentenceOf({ fault, comparison, run, accepted }: SuiteTested): string {
+function sentenceOf({ fault, comparison, run, accepted, parts }: SuiteTested): string {
   if (fault) return 'could not run.';
   const open = run?.runs.find(({ isOpen }) => isOpen);
   if (open) return `was interrupted. To continue:  proctor run suite --resume ${printable(open.place.id)}`;
   if (!run) return 'was interrupted.';
   if (comparison && !accepted) return printable(comparison.reason);
+  if (parts.length > 0 && run.shard)
+    return `part ${run.shard.index} of ${run.shard.total}: ${passedText(run.runs.map(({ judged }) => judged))}`;
   const silent = run.runs.find(({ failed }) => failed > 0);
   if (silent) {
     const [{ message } = { message: '' }] = silent.troubles;
@@ -104,15 +109,16 @@ function tryText({ subject, run, target }: SuiteTested): string[] {
 }
 
 const NO_BASELINE = '  There is no baseline yet, so only limits decided.';
+const COLLECT = '  A part decides nothing. Collect the packs of all parts, then decide:  proctor test --parts FOLDER';
 const COMMIT = '  Commit the baseline, so that later tests compare with it.';
 const NOT_ACCEPTED = '  Not every result was accepted: every case must have an answer, and every limit must be met.';
 
 export function suiteTestJson(tested: SuiteTested): object {
-  const { name, exitCode, run, comparison, reports, accepted, fault } = tested;
+  const { name, exitCode, run, comparison, reports, accepted, parts, fault } = tested;
   return {
     name,
     exit_code: exitCode,
-    decided_by: fault || !run ? null : comparison ? 'comparison' : 'limits',
+    decided_by: fault || !run || parts.length > 0 ? null : comparison ? 'comparison' : 'limits',
     verdict: comparison?.verdict ?? null,
     reason: comparison?.reason ?? null,
     comparison_id: comparison?.comparison_id ?? null,
@@ -121,6 +127,7 @@ export function suiteTestJson(tested: SuiteTested): object {
     not_passed: [...new Set(run?.runs.flatMap(({ notPassed }) => notPassed))],
     checks: run?.checks ?? null,
     reports: Object.fromEntries(Object.entries(reports).map(([format, file]) => [format, here(file)])),
+    ...(run?.shard && { shard: run.shard, parts: parts.map(here) }),
     accepted: accepted && { file: here(accepted.file), cases: accepted.cases, passed: accepted.passed },
     error: fault,
   };

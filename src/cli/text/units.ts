@@ -25,6 +25,12 @@ export function wholeNumber(text: string): number {
   return Number(text);
 }
 
+/** `3`, `-3`. */
+export function integer(text: string): number {
+  if (!/^-?\d{1,9}$/.test(text)) throw new InvalidArgumentError('Use an integer.');
+  return Number(text);
+}
+
 /** `0.5`, `2`. */
 export function cpus(text: string): number {
   if (!/^\d{1,4}(?:\.\d{1,3})?$/.test(text)) throw new InvalidArgumentError('Use a number such as 0.5 or 2.');

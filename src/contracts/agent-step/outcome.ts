@@ -28,6 +28,15 @@ import { BASE_ASKS, BASE_EXAMPLE, baseFindings, baseShape } from './base.ts';
 import { MOUNT_EXAMPLE, MOUNTS_ASKS, mountsFindings, mountsShape } from './mounts.ts';
 import { STEP_ASKS, FAMILIES, nameText, TERMINATIONS } from './words.ts';
 
+export const clocksShape = record({
+  timeout_ms: count(),
+  idle_timeout_ms: count(),
+  tool_idle_timeout_ms: count(),
+  grace_ms: count(),
+});
+
+export const turnLimitShape = record({ max: count().check(z.gte(1)), enforced_by: z.enum(['agent', 'proctor']) });
+
 const shape = record({
   schema_version: z.literal('agent-outcome.v1'),
   run_id: nameText(),
@@ -70,9 +79,9 @@ const shape = record({
   enforcement: enforcementShape,
   observed: observedShape,
   limits: furtherLimitsShape,
-  clocks: record({ timeout_ms: count(), idle_timeout_ms: count(), tool_idle_timeout_ms: count(), grace_ms: count() }),
+  clocks: clocksShape,
   /** The turn limit, and what enforces it. */
-  turn_limit: z.optional(record({ max: count().check(z.gte(1)), enforced_by: z.enum(['agent', 'proctor']) })),
+  turn_limit: z.optional(turnLimitShape),
   usage: usageShape,
   /** Processes that could not be ended; null if they cannot be counted. */
   survivors: z.nullable(count()),

@@ -119,6 +119,7 @@ export const caseRules = [
       'http_status, if present, is an integer from 100 to 999',
       'ttft_ms, if present, is a non-negative number, and repairs counts repairs by id',
       'reply_sha256, if present, is the hash of the stored reply',
+      'worker, if present, is not empty; outcome_sha256, if present, is the hash of the outcome that the worker signed',
       'runner_failure.attempt is the number of attempts, if attempts is present',
       'should: the outcome of the last attempt equals status',
       'should: the error_class of the last attempt equals runner_failure.class',

@@ -26,6 +26,10 @@ const attempt = record({
   repairs: z.optional(z.record(z.string(), count())),
   /** The hash of the stored reply in assets/replies.ndjson. */
   reply_sha256: z.optional(contentHashText()),
+  /** The worker that made the attempt, if it was not the process that ran the suite. */
+  worker: z.optional(filledText()),
+  /** The hash of the outcome that this worker signed: a line of assets/outcomes.ndjson, without its line feed. */
+  outcome_sha256: z.optional(contentHashText()),
   /** The number of masked ranges in the answer, by kind. */
   masked: z.optional(z.record(z.string(), count())),
   full_body_saved_to: z.optional(z.string()),

@@ -5,7 +5,7 @@ import { type PublishedScript, publishedScriptShape } from './shape.ts';
 export { isDay, TEXT_LENGTH, UPLOAD_BYTES, UPLOAD_BYTES_MAX } from './input-findings.ts';
 export { declaredLimits, writtenBytes } from './limits.ts';
 export { INPUTS_FILE } from './rules.ts';
-export { type PublishedScript, type PublishedVersion, SCRIPT_NAME, type ScriptInput } from './shape.ts';
+export { GROUP_NAME, type PublishedScript, type PublishedVersion, SCRIPT_NAME, type ScriptInput } from './shape.ts';
 
 const example: PublishedScript = {
   schema_version: 'published-script.v1',

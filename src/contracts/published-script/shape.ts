@@ -5,6 +5,9 @@ import { durationWord } from '../target/words.ts';
 /** Names of published scripts. They become names of folders and parts of addresses. */
 export const SCRIPT_NAME = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/;
 
+/** Names of roles and groups in `who`. */
+export const GROUP_NAME = /^[A-Za-z0-9][A-Za-z0-9_.:@/-]{0,99}$/;
+
 /** Names of inputs. They become keys of inputs.json and names of files. */
 const INPUT_NAME = /^[a-z][a-z0-9_]{0,39}$/;
 
@@ -97,9 +100,7 @@ export const publishedScriptShape = record({
   limits: z.optional(limitsShape),
   /** Roles and groups that may run it; every user by default. */
   who: z.optional(
-    z
-      .array(matching(/^[A-Za-z0-9][A-Za-z0-9_.:@/-]{0,99}$/, 'the name of a role or a group'))
-      .check(z.minLength(1), z.maxLength(50)),
+    z.array(matching(GROUP_NAME, 'the name of a role or a group')).check(z.minLength(1), z.maxLength(50)),
   ),
   /** How long the server keeps what a run leaves. It can only shorten the server's own settings. */
   keep: z.optional(record({ outputs: z.optional(durationWord()), logs: z.optional(durationWord()) })),

@@ -36,6 +36,7 @@ const envelopeOf = <Version extends string>(version: Version) =>
 export const envelopeShape = envelopeOf('seal.v1');
 export const judgementEnvelopeShape = envelopeOf('judgement-seal.v1');
 export const expiryEnvelopeShape = envelopeOf('expiry.v1');
+export const attemptEnvelopeShape = envelopeOf('attempt-outcome.v1');
 
 type InnerEnvelope = z.infer<typeof innerEnvelopeShape>;
 

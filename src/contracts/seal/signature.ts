@@ -7,17 +7,23 @@ export const PAYLOAD_TYPE = 'application/vnd.in-toto+json';
 /** Checks signatures with a public key. */
 export interface Checker {
   readonly keyId: string;
+  /** SPKI in PEM. */
+  readonly publicPem: string;
   hasSigned(envelope: SealEnvelope): Signed;
 }
 
-/** Signs seals. It exposes only the id of its key. */
+/** Signs seals. It exposes only the public half of its key. */
 export interface Signer extends Checker {
   /** Returns the signature of a payload and its type, in base64. */
   sign(payload: readonly Uint8Array[]): string;
 }
 
 export function checkerWith(publicKey: KeyObject): Checker {
-  return { keyId: keyIdOf(publicKey), hasSigned: envelope => signedBy(publicKey, envelope) };
+  return {
+    keyId: keyIdOf(publicKey),
+    publicPem: publicKey.export({ type: 'spki', format: 'pem' }) as string,
+    hasSigned: envelope => signedBy(publicKey, envelope),
+  };
 }
 
 export function signerWith(privateKey: KeyObject): Signer {

@@ -7,6 +7,7 @@ import { askedLimits } from '../gate/limits/shape.ts';
 import { LIMIT_ASKS, limitFindings } from '../gate/limits/findings.ts';
 import { PROJECT_NAME } from '../project/shape.ts';
 import { must, rulesFor, versionRule } from '../rule.ts';
+import { SHARDS_MAX, shardSize } from './shard.ts';
 import { type SuiteTarget, suiteTargetShape } from './target.ts';
 import { between, contentHashText, count, filledText, matching, record } from '../shape.ts';
 
@@ -17,7 +18,21 @@ export const REPETITIONS_MAX = 1_000;
 /** More rounds than any case needs to reach a decision. */
 export const ROUNDS_MAX = 100;
 
+const pinned = () => record({ sha256: contentHashText(), bytes: count(), count: count() });
+
 const passes = record({ passes: count(), trials: count() });
+
+/** The limits of every attempt. */
+export const suiteSettingsShape = record({
+  timeout_ms: count(),
+  idle_timeout_ms: count(),
+  retries: count(),
+  concurrency: positive(),
+  max_body_bytes: count(),
+  max_inline_snippet_bytes: count(),
+  max_payload_inline_bytes: count(),
+  breaker_failures: count(),
+});
 
 const suiteRequestShape = record({
   schema_version: z.literal('suite-request.v1'),
@@ -28,20 +43,21 @@ const suiteRequestShape = record({
   repetition: record({ of: folderName(), number: positive(), total: positive().check(z.lte(REPETITIONS_MAX)) }),
   target: suiteTargetShape,
   target_sha256: contentHashText(),
-  cases: record({ sha256: contentHashText(), bytes: count(), count: count() }),
+  cases: pinned(),
   only: z.nullable(z.array(caseId())),
+  /** The run is one part of a suite: every `total`-th case, from the one at `index`. `all` are the cases of all parts. */
+  shard: z.optional(record({ index: positive(), total: positive().check(z.lte(SHARDS_MAX)), all: pinned() })),
+  /** The run was merged from parts, which evidence/parts.ndjson lists. `missing` are the parts that it lacks. */
+  merged: z.optional(
+    record({
+      parts: positive().check(z.lte(SHARDS_MAX)),
+      all: pinned(),
+      missing: z.array(record({ index: positive(), cases: positive() })),
+    }),
+  ),
   /** The name of the suite in the project file. Absent if the suite was not run by that name. */
   suite: z.optional(matching(PROJECT_NAME, 'a name of lower-case letters, digits, "-" and "_"')),
-  settings: record({
-    timeout_ms: count(),
-    idle_timeout_ms: count(),
-    retries: count(),
-    concurrency: positive(),
-    max_body_bytes: count(),
-    max_inline_snippet_bytes: count(),
-    max_payload_inline_bytes: count(),
-    breaker_failures: count(),
-  }),
+  settings: suiteSettingsShape,
   secret_names: z.array(filledText()),
   /** The provenance that the caller stated. */
   provenance: z.optional(statedProvenance),
@@ -59,6 +75,8 @@ const suiteRequestShape = record({
   ),
   /** Well-known credentials are stored unmasked. Absent if they are masked. */
   keep_credentials: z.optional(z.literal(true)),
+  /** Workers made the attempts. Absent if the process that ran the suite made them. */
+  queued: z.optional(z.literal(true)),
   /** The limits that the run must meet. */
   gate: z.optional(askedLimits),
 });
@@ -133,9 +151,20 @@ const rules = [
     asks: [
       'cases has the sha256 and bytes of assets/cases.ndjson, and count (the number of its lines)',
       'only is null, or the list of selected case ids',
+      'shard, if present, has index and total (positive integers, index at most total, total at most 256)',
+      'shard also has all: sha256, bytes and count of the cases of all shards, in file order',
+      'count in cases is the number of every total-th case of all, from the one at index',
+      'merged, if present, has parts (how many, at most 256), all as in shard, and missing (index and cases of each missing shard)',
+      'a run does not have both shard and merged',
       'suite, if present, is the name of the suite in the project file: lower-case letters, digits, "-" and "_"',
     ],
-    fields: ['cases', 'only', 'suite'],
+    fields: ['cases', 'only', 'suite', 'shard', 'merged'],
+    *check({ cases, shard, merged }) {
+      if (shard && shard.index > shard.total) yield must('shard.index', `must be at most ${shard.total}, the total`);
+      else if (shard && cases.count !== shardSize(shard.all.count, shard))
+        yield must('cases.count', 'is not the number of cases in this shard');
+      if (shard && merged) yield must('merged', 'must be absent, because the run is a shard');
+    },
     breach: request => ({ ...request, cases: { ...request.cases, sha256: 'sha256:12' } }),
   }),
   rule({
@@ -148,8 +177,9 @@ const rules = [
       'settings has max_body_bytes, max_inline_snippet_bytes and max_payload_inline_bytes, non-negative integers',
       'secret_names is a list of names that are not empty; the values are never stored',
       'keep_credentials, if present, is true: well-known credentials are not masked',
+      'queued, if present, is true: workers made the attempts',
     ],
-    fields: ['settings', 'secret_names', 'keep_credentials'],
+    fields: ['settings', 'secret_names', 'keep_credentials', 'queued'],
     breach: request => ({ ...request, settings: { ...request.settings, concurrency: 0 } }),
   }),
   rule({

@@ -98,6 +98,12 @@ function notSignedAsRun(
   return key && signers.includes(key.keyId) ? notSignedBy(key, envelope) : undefined;
 }
 
+/** The ids of the keys that a run's seal names. */
+export function runSigners(folder: string): readonly string[] {
+  const run = runSealIn(folder);
+  return run ? keyIdsOf(run.envelope) : [];
+}
+
 interface RunSeal {
   readonly sha256: string;
   readonly envelope: SealEnvelope;

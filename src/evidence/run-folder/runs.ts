@@ -165,7 +165,16 @@ const TIME_IN_NAME = /\d{8}_\d{6}(?=_)/;
 /** In nanoseconds. Copying a folder resets its creation time, so metadata.json decides if the name states no time. */
 function madeAt({ id, folder }: RunFolder): bigint {
   const beganAtMs = TIME_IN_NAME.test(id) ? undefined : beganAt(folder);
-  return beganAtMs === undefined ? statSync(folder, { bigint: true }).birthtimeNs : BigInt(beganAtMs) * 1_000_000n;
+  return beganAtMs === undefined ? birthOf(folder) : BigInt(beganAtMs) * 1_000_000n;
+}
+
+/** A folder that cannot be read, or that was just removed, comes first. */
+function birthOf(folder: string): bigint {
+  try {
+    return statSync(folder, { bigint: true }).birthtimeNs;
+  } catch {
+    return 0n;
+  }
 }
 
 function beganAt(folder: string): number | undefined {

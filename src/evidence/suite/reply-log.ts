@@ -1,55 +1,12 @@
-import { closeSync, existsSync, lstatSync, openSync, rmSync, truncateSync, writeSync } from 'node:fs';
+import { closeSync, existsSync, rmSync, truncateSync } from 'node:fs';
 import path from 'node:path';
-import { Fault } from '../../base/fault.ts';
-import { fileHash } from '../../base/file-hash.ts';
 import { linesOf } from '../../base/lines.ts';
-import { OWN_FILE } from '../../base/private.ts';
 import { openRegular } from '../../base/regular.ts';
 import { replaceByParts } from '../../base/replace.ts';
 import { type SuiteReply, suiteReply } from '../../contracts/suite/index.ts';
 import { soundDocument } from '../document.ts';
-import type { AssetNote } from './suite-run.ts';
 
 export const REPLIES = 'assets/replies.ndjson';
-
-/**
- * The replies of a suite run, one line each. A line is written before the journal names its case, so a case in the
- * journal has its reply unless the machine lost power.
- */
-export class ReplyLog {
-  readonly #file: string;
-  #fd: number | undefined;
-  #held = '';
-
-  constructor(folder: string) {
-    this.#file = path.join(folder, REPLIES);
-  }
-
-  hold(line: string): void {
-    this.#held += `${line}\n`;
-  }
-
-  flush(): void {
-    if (this.#held === '') return;
-    const lines = this.#held;
-    this.#held = '';
-    this.#fd ??= openSync(this.#file, 'a', OWN_FILE);
-    // A disk that is almost full may accept only part of a write.
-    if (writeSync(this.#fd, lines) !== Buffer.byteLength(lines)) throw new Fault('disk_full', 'The disk is full.');
-  }
-
-  /** The log as an asset, if there is one. */
-  notes(): AssetNote[] {
-    const stat = lstatSync(this.#file, { throwIfNoEntry: false });
-    const sha256 = stat && fileHash(this.#file);
-    return stat && sha256 ? [{ href: REPLIES, kind: 'other', caseId: null, bytes: stat.size, sha256 }] : [];
-  }
-
-  close(): void {
-    if (this.#fd !== undefined) closeSync(this.#fd);
-    this.#fd = undefined;
-  }
-}
 
 export interface StoredReplies {
   /** The hash of every reply, by case and attempt. */

@@ -29,7 +29,7 @@ export function suiteDocuments(run: SuiteRun): Document[] {
   const report = canonicalize(runJsonOf(run));
   return [
     ['run.json', report],
-    ['assets/manifest.json', canonicalize(manifestOf(run))],
+    ['assets/manifest.json', canonicalize(assetsManifestOf(plan.request.version, run.assets, completedAtMs))],
     ['evidence/request.json', canonicalize(plan.request)],
     ['evidence/runner.json', canonicalize(runner)],
     ['evidence/final-state.txt', finalState(run)],
@@ -102,16 +102,20 @@ function provenanceIn({ provenance: stated = {}, target }: SuiteRequest): Pick<R
   return known.length === 0 ? {} : { provenance: Object.fromEntries(known) };
 }
 
-function manifestOf({ plan, assets, completedAtMs }: SuiteRun): object {
+export function assetsManifestOf(
+  version: SuiteRequest['version'],
+  assets: readonly AssetNote[],
+  generatedAtMs: number,
+): object {
   return {
     schema_version: 'assets-manifest.v1',
-    generated_at: instantText(completedAtMs),
+    generated_at: instantText(generatedAtMs),
     items: assets.map(({ href, kind, caseId, bytes, sha256 }) => ({
       asset_id: href.slice('assets/'.length),
       href,
       kind,
       case_id: caseId,
-      side: caseId === null ? null : plan.request.version,
+      side: caseId === null ? null : version,
       size_bytes: bytes,
       sha256,
     })),

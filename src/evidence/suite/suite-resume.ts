@@ -10,6 +10,7 @@ import { JournalChain, type ChainedLine, chainedLines } from '../run-folder/chai
 import { Journal, openJournal, parsedLine } from '../run-folder/journal.ts';
 import { refuseForeign, refuseOdd } from '../run-folder/own-file.ts';
 import { hasShape, keepsContract } from '../document.ts';
+import { keepOutcomes, OUTCOME_LOG, signedOutcomes } from './outcome-log.ts';
 import { keepReplies, REPLIES, replyName, storedReplies } from './reply-log.ts';
 import type { AssetNote, Attempt, SuiteLine, SuitePlan } from './suite-run.ts';
 import { type FileWriter, SuiteStore } from './suite-store.ts';
@@ -51,26 +52,37 @@ export function openSuite(
     const assets: AssetNote[] = [];
     const replies = storedReplies(folder);
     const proven = new Set<string>();
-    const isFinished = answeredIn(plan.request.target, replies.hashes);
+    const outcomes = signedOutcomes(folder);
+    const hasOutcome = ({ outcome_sha256: sha256 }: Attempt): boolean => sha256 === undefined || outcomes.has(sha256);
+    const isAnswered = answeredIn(plan.request.target, replies.hashes);
+    const isFinished = (artifact: CaseArtifact): boolean =>
+      isAnswered(artifact) && (artifact.attempts ?? []).every(hasOutcome);
+    const signed = new Set<string>();
     let startedAtMs = nowMs;
     for (const line of suiteLines(chainedLines(fd, JournalChain.read(folder), SUITE_LINE_BYTES_MAX))) {
       if (line.is === 'planned' || line.is === 'left') assets.push(...(line.assets ?? []));
       if (line.is === 'begun') startedAtMs = Math.min(startedAtMs, line.atMs);
-      if (line.is === 'sent') begun.set(line.id, [...(begun.get(line.id) ?? []), interrupted(line)]);
-      if (line.is === 'failed') {
+      if (line.is === 'sent') {
+        const before = attemptsBefore(line.attempt, begun.get(line.id));
+        begun.set(line.id, line.pending ? before : [...before, interrupted(line)]);
+      }
+      if (line.is === 'failed' && hasOutcome(line.attempt)) {
         assets.push(...line.assets);
-        begun.set(line.id, [...(begun.get(line.id) ?? []).slice(0, -1), line.attempt]);
+        begun.set(line.id, [...attemptsBefore(line.attempt.attempt, begun.get(line.id)), line.attempt]);
       }
       if (line.is === 'case' && !done.has(line.id) && isFinished(line.artifact)) {
         assets.push(...line.assets);
         store.recall(line.artifact);
         const last = line.artifact.attempts?.at(-1);
         if (last?.reply_sha256 !== undefined) proven.add(replyName(line.id, last.attempt));
+        for (const sha256 of outcomesOf(line.artifact.attempts)) signed.add(sha256);
         done.add(line.id);
         begun.delete(line.id);
       }
     }
     keepReplies(folder, replies, proven);
+    for (const attempts of begun.values()) for (const sha256 of outcomesOf(attempts)) signed.add(sha256);
+    keepOutcomes(folder, signed);
     removeUnknown(folder, assets);
     store.begin(owner, nowMs, assets);
     return { store, plan, startedAtMs, done, begun };
@@ -214,7 +226,14 @@ const lineShape = z.union([
   }),
   record({ is: z.literal('begun'), owner, atMs: count() }),
   record({ is: z.literal('left'), assets: z.optional(z.array(asset)) }),
-  record({ is: z.literal('sent'), id: z.string(), attempt: count(), atMs: count(), key: z.string() }),
+  record({
+    is: z.literal('sent'),
+    id: z.string(),
+    attempt: count(),
+    atMs: count(),
+    key: z.string(),
+    pending: z.optional(z.literal(true)),
+  }),
   record({ is: z.literal('running'), id: z.string(), attempt: count(), runId: z.string() }),
   record({ is: z.literal('failed'), id: z.string(), attempt: anyObject(), assets: z.array(asset) }),
   record({ is: z.literal('case'), id: z.string(), assets: z.array(asset), artifact: anyObject() }),
@@ -226,6 +245,15 @@ function isSuiteLine(line: unknown): line is SuiteLine {
   // A plan with unknown keys may have settings that this version would silently ignore.
   if (is === 'planned') return formOf(lineShape).fits(line) && keepsContract(plan?.request, suiteRequest);
   return is !== 'case' || keepsContract(artifact, caseArtifact);
+}
+
+/** The attempts before this number. A repeated line about the same attempt replaces the one before. */
+function attemptsBefore(number: number, attempts: readonly Attempt[] = []): Attempt[] {
+  return attempts.filter(({ attempt }) => attempt < number);
+}
+
+function outcomesOf(attempts: readonly Attempt[] = []): string[] {
+  return attempts.flatMap(({ outcome_sha256: sha256 }) => sha256 ?? []);
 }
 
 /** A request without a known answer. */
@@ -252,7 +280,7 @@ function answeredIn(target: SuiteTarget, replies: ReadonlyMap<string, string>): 
 
 /** Removes files that were stored, but not yet listed in the journal. */
 function removeUnknown(folder: string, assets: readonly AssetNote[]): void {
-  const known = new Set([REPLIES, ...assets.map(({ href }) => href)]);
+  const known = new Set([REPLIES, OUTCOME_LOG, ...assets.map(({ href }) => href)]);
   for (const entry of readdirSync(path.join(folder, 'assets'))) {
     if (!known.has(`assets/${entry}`)) rmSync(path.join(folder, 'assets', entry), { force: true, recursive: true });
   }

@@ -71,7 +71,15 @@ export type SuiteLine =
   | { readonly is: 'begun'; readonly owner: SuitePlan['owner']; readonly atMs: number }
   /** The owner released the run. `assets` are files of its session, such as the log of the agent. */
   | { readonly is: 'left'; readonly assets?: readonly AssetNote[] }
-  | { readonly is: 'sent'; readonly id: string; readonly attempt: number; readonly atMs: number; readonly key: string }
+  | {
+      readonly is: 'sent';
+      readonly id: string;
+      readonly attempt: number;
+      readonly atMs: number;
+      readonly key: string;
+      /** The queue lets it begin at most once, so a resumed run offers it again under the same key. */
+      readonly pending?: true;
+    }
   /** The run of a script or an agent that answers an attempt has started. Only viewers need this line. */
   | { readonly is: 'running'; readonly id: string; readonly attempt: number; readonly runId: string }
   | {

@@ -11,7 +11,9 @@ import { finish, type Sealing } from '../run-folder/finish.ts';
 import type { Journal } from '../run-folder/journal.ts';
 import { mergeSorted, StoredCases, type StoredFiles, storedFiles } from '../run-folder/sealed-files.ts';
 import { type SuiteRun, suiteDocuments } from './suite-documents.ts';
-import { ReplyLog } from './reply-log.ts';
+import { LineLog } from './line-log.ts';
+import { OUTCOME_LOG } from './outcome-log.ts';
+import { REPLIES } from './reply-log.ts';
 import type { AssetNote, Attempt, SuiteLine, SuitePlan } from './suite-run.ts';
 
 /** A file of a case, before it is stored. */
@@ -39,7 +41,8 @@ export class SuiteStore {
   readonly #journal: Journal<SuiteLine>;
   readonly #cases = new StoredCases();
   readonly #assets: AssetNote[] = [];
-  readonly #replies: ReplyLog;
+  readonly #replies: LineLog;
+  readonly #outcomes: LineLog;
   #ok = 0;
   #failed = 0;
   /** Cases in the journal whose files are not written yet. */
@@ -54,8 +57,12 @@ export class SuiteStore {
     this.folder = folder;
     this.#journal = journal;
     this.#openWriter = openWriter;
-    this.#replies = new ReplyLog(folder);
-    journal.beforeFlush = () => this.#replies.flush();
+    this.#replies = new LineLog(folder, REPLIES);
+    this.#outcomes = new LineLog(folder, OUTCOME_LOG);
+    journal.beforeFlush = () => {
+      this.#replies.flush();
+      this.#outcomes.flush();
+    };
   }
 
   plan(plan: SuitePlan, assets: readonly AssetNote[]): void {
@@ -80,21 +87,28 @@ export class SuiteStore {
     return this.#journal.appendSoon({ is: 'sent', id, attempt, atMs, key });
   }
 
+  /** Records an attempt that a queue delivers at most once, so a crash does not end it. */
+  offered(id: string, attempt: number, atMs: number, key: string): Promise<void> {
+    return this.#journal.appendSoon({ is: 'sent', id, attempt, atMs, key, pending: true });
+  }
+
   /** Records the run that answers an attempt, so that viewers can follow it. */
   running(id: string, attempt: number, runId: string): void {
     this.#journal.append({ is: 'running', id, attempt, runId });
   }
 
-  /** Records a failed attempt that will be retried. */
-  failed(id: string, attempt: Attempt, assets: readonly Asset[]): void {
+  /** Records a failed attempt that will be retried. `outcome` is a line for the log of outcomes. */
+  failed(id: string, attempt: Attempt, assets: readonly Asset[], outcome?: string): void {
+    if (outcome !== undefined) this.#outcomes.hold(outcome);
     const notes = assets.map(asset => this.#store(asset));
     this.#journal.append({ is: 'failed', id, attempt, assets: notes });
   }
 
-  /** Records a finished case, and returns the text of its file. `reply` is a line for the log of replies. */
-  keep(artifact: CaseArtifact, assets: readonly Asset[], reply?: string): string {
+  /** Records a finished case, and returns the text of its file. `reply` and `outcome` are lines for their logs. */
+  keep(artifact: CaseArtifact, assets: readonly Asset[], reply?: string, outcome?: string): string {
     if (this.#failure) throw this.#failure;
     if (reply !== undefined) this.#replies.hold(reply);
+    if (outcome !== undefined) this.#outcomes.hold(outcome);
     const text = canonicalize(artifact);
     // The text consists of many pieces, and hashing joins them. So hash it before it becomes part of a line.
     const sha256 = bytesHash(text);
@@ -166,9 +180,10 @@ export class SuiteStore {
   ): Promise<void> {
     this.#writeFiles();
     await this.#writer?.close();
-    this.#replies.close();
+    for (const log of [this.#replies, this.#outcomes]) log.close();
     const stats = { total: run.ids.length, ok: this.#ok, failed: this.#failed };
-    const assets = [...this.#assets, ...this.#replies.notes()].sort((a, b) => (a.href < b.href ? -1 : 1));
+    const logs = [...this.#replies.notes(), ...this.#outcomes.notes()];
+    const assets = [...this.#assets, ...logs].sort((a, b) => (a.href < b.href ? -1 : 1));
     await finish(this.folder, {
       runId: run.plan.request.run_id,
       kind: 'suite',
@@ -199,7 +214,7 @@ export class SuiteStore {
       // If nothing can be written, the end of this process releases the run.
     }
     this.#journal.close();
-    this.#replies.close();
+    for (const log of [this.#replies, this.#outcomes]) log.close();
   }
 
   /** `assets/target.1.log` for the `assets/target.log` of the first session that was interrupted. */

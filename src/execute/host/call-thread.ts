@@ -2,7 +2,7 @@ import { Worker } from 'node:worker_threads';
 import { Fault } from '../../base/fault.ts';
 import { builtProgram } from './package-files.ts';
 
-/** Calls `answer` of a built module in a worker, one call at a time, so that this thread can handle signals. */
+/** Calls the default export of a built module in a worker, one call at a time, so that this thread can handle signals. */
 export class CallThread {
   readonly #module: string;
   #worker: Worker | undefined;
@@ -13,9 +13,17 @@ export class CallThread {
   }
 
   call(question: unknown, signal?: AbortSignal): Promise<unknown> {
-    const answer = this.#last.then(() => this.#ask(question, signal));
-    this.#last = answer.catch(() => undefined);
-    return answer;
+    return new Promise((resolve, reject) => {
+      // A call that still waits for its turn ends at once.
+      const leave = (): void => reject(cancelled());
+      signal?.addEventListener('abort', leave);
+      const answer = this.#last.then(() => {
+        signal?.removeEventListener('abort', leave);
+        return this.#ask(question, signal);
+      });
+      this.#last = answer.catch(() => undefined);
+      answer.then(resolve, reject);
+    });
   }
 
   async close(): Promise<void> {
@@ -28,27 +36,29 @@ export class CallThread {
     if (signal?.aborted) throw cancelled();
     const worker = this.#worked();
     worker.ref();
-    let stop: (() => void) | undefined;
+    let stopListening: (() => void) | undefined;
     try {
       return await new Promise((resolve, reject) => {
         const fail = (cause: unknown): void =>
           reject(new Fault('thread_failed', 'A worker thread ended unexpectedly.', { cause }));
-        stop = () => {
+        const stop = (): void => {
           reject(cancelled());
           void this.close();
         };
-        worker.once('message', resolve);
-        worker.once('error', fail);
-        worker.once('exit', fail);
+        worker.on('message', resolve).on('error', fail).on('exit', fail);
         signal?.addEventListener('abort', stop);
+        // One by one: without the listeners of Node itself, the worker would never deliver a message again.
+        stopListening = () => {
+          worker.off('message', resolve).off('error', fail).off('exit', fail);
+          signal?.removeEventListener('abort', stop);
+        };
         worker.postMessage(question);
       });
     } catch (error) {
       await this.close();
       throw error;
     } finally {
-      if (stop) signal?.removeEventListener('abort', stop);
-      worker.removeAllListeners();
+      stopListening?.();
       // An idle worker must not keep the process alive.
       worker.unref();
     }
@@ -56,11 +66,18 @@ export class CallThread {
 
   /** Starts the worker on the first call, and again after it has failed. */
   #worked(): Worker {
-    this.#worker ??= new Worker(builtProgram('call-answerer.js'), {
+    if (this.#worker) return this.#worker;
+    const worker = new Worker(builtProgram('call-answerer.js'), {
       workerData: { module: builtProgram(this.#module) },
       resourceLimits: { maxOldGenerationSizeMb: MEMORY_MB_MAX },
     });
-    return this.#worker;
+    // A worker that dies between two calls must neither end this process nor get the next call.
+    worker.on('error', () => {});
+    worker.once('exit', () => {
+      if (this.#worker === worker) this.#worker = undefined;
+    });
+    this.#worker = worker;
+    return worker;
   }
 }
 

@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process';
 import { closeSync, openSync } from 'node:fs';
+import { orWriteFault } from '../../base/fault.ts';
 import { OWN_FILE } from '../../base/private.ts';
 import { bootId } from './machine.ts';
 import { builtProgram } from './package-files.ts';
@@ -29,7 +30,7 @@ export function startOwnCommand(
   environment: Readonly<Record<string, string | undefined>> | undefined,
   resultFile: string,
 ): OwnCommand {
-  const result = openSync(resultFile, 'w', OWN_FILE);
+  const result = orWriteFault('order_failed', 'The result of the run', () => openSync(resultFile, 'w', OWN_FILE));
   try {
     const child = spawn(process.execPath, [builtProgram('proctor.js'), ...args], {
       cwd,

@@ -10,7 +10,7 @@ export type JudgeTask =
   | { readonly expected: Expected; readonly artifact: CaseArtifact }
   | { readonly checks: readonly AcceptCheck[]; readonly folder: string; readonly files: Files };
 
-export function answer(question: JudgeTask): JudgedExpectations | IntentOutcome['checks'] {
+export default function answerJudgement(question: JudgeTask): JudgedExpectations | IntentOutcome['checks'] {
   if ('checks' in question) return judgeChecks(question.checks, question.folder, question.files);
   return judgeAnswer(question.expected, new Answer(question.artifact));
 }

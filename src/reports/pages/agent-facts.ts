@@ -18,7 +18,7 @@ export function agentFacts(input: AgentPageInput): AgentFact[] {
     },
     { name: 'Model', ...modelFact(outcome) },
     { name: 'Started', value: metadata?.started_at ?? open ?? 'unknown' },
-    { name: 'Took', value: tookText(input) },
+    ...(life === 'alive' ? [] : [{ name: 'Took', value: tookText(input) }]),
     ...(outcome ? [{ name: 'Ended', value: endedText(outcome) }, costFact(outcome), usedFact(outcome)] : []),
     ...contextFact(outcome),
     ...leftFact(outcome),

@@ -159,7 +159,8 @@ export interface AgentPagePolicy {
     readonly observed: readonly { readonly held: boolean; readonly text: string }[];
   }[];
   readonly violations: readonly { readonly hard: boolean; readonly kind: string; readonly text: string }[];
-  readonly violationsTotal: number;
+  /** Null while the run is not finished: Proctor looks for violations until its end. */
+  readonly violationsTotal: number | null;
   readonly tightened: readonly string[];
   readonly notes: readonly string[];
   readonly limits: readonly { readonly limit: string; readonly value: string; readonly claim: string }[];

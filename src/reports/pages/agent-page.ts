@@ -5,6 +5,7 @@ import type { Checker } from '../../contracts/seal/index.ts';
 import type { WorkspaceStatus } from '../../contracts/workspace/index.ts';
 import { type AgentFolder, fileOf } from '../../evidence/agent/agent-folder.ts';
 import type { AgentPlan } from '../../evidence/agent/agent-run.ts';
+import type { PlannedPolicy } from '../../evidence/agent/planned-policy.ts';
 import { agentChecks } from './agent-checks.ts';
 import { agentDiff } from './agent-diff.ts';
 import { agentEvidence } from './agent-evidence.ts';
@@ -25,6 +26,8 @@ export interface AgentPageInput extends AgentFolder {
   readonly name: string;
   readonly life: AgentPage['life'];
   readonly plan: Pick<AgentPlan, 'asked' | 'agent' | 'startedAtMs'> | undefined;
+  /** The policy and the limits of an unfinished run. */
+  readonly planned: PlannedPolicy | undefined;
   readonly needsReview: NonNullable<WorkspaceStatus['needs_review']> | undefined;
   readonly evaluation: AgentEvaluation | undefined;
   /** Why the stored evaluation was not used; null if it was. */

@@ -2,12 +2,17 @@ import type { LimitClaim } from '../../contracts/script-outcome/claims.ts';
 import { DIMENSIONS } from '../../contracts/agent-step/policy.ts';
 import type { PolicySummary } from '../../contracts/agent-step/policy-summary.ts';
 import type { AgentFolder } from '../../evidence/agent/agent-folder.ts';
+import type { PlannedPolicy } from '../../evidence/agent/planned-policy.ts';
 import type { AgentFact, AgentPagePolicy } from './agent-page-data.ts';
 import { amount, asWords, bytesText, lineOf, digitsText, spanText } from './page-words.ts';
 
-/** The policy as it was requested, enforced and observed; null if the run has no policy summary. */
-export function agentPolicyPart({ policy, outcome }: Pick<AgentFolder, 'policy' | 'outcome'>): AgentPagePolicy | null {
+type Sources = Pick<AgentFolder, 'policy' | 'outcome'> & { readonly planned: PlannedPolicy | undefined };
+
+/** The policy as it was requested, enforced and observed; null if the run has no policy summary and no plan. */
+export function agentPolicyPart({ policy: stated, outcome, planned }: Sources): AgentPagePolicy | null {
+  const policy = stated ?? planned?.policy;
   if (!policy) return null;
+  const bounds = outcome ?? planned;
   const { requested, effective, observed, violations, applied_overrides } = policy;
   return {
     rows: DIMENSIONS.map(dimension => ({
@@ -20,15 +25,15 @@ export function agentPolicyPart({ policy, outcome }: Pick<AgentFolder, 'policy' 
         .map(({ held, note }) => ({ held, text: lineOf(note, TEXT_UNITS_MAX) })),
     })),
     violations: violations.slice(0, VIOLATIONS_MAX).map(violationText),
-    violationsTotal: violations.length,
+    violationsTotal: stated ? violations.length : null,
     tightened: applied_overrides
       .slice(0, NOTES_MAX)
       .map(({ dimension, note }) => `${asWords(dimension)}: ${lineOf(note, TEXT_UNITS_MAX)}`),
     notes: [...policy.capability_notes, ...policy.enforcement_notes]
       .slice(0, NOTES_MAX)
       .map(note => lineOf(note.replace(/^[a-z]+_[a-z]+(?=: )/, asWords), TEXT_UNITS_MAX)),
-    limits: (outcome?.enforcement.claims ?? []).filter(({ value }) => value !== null).map(limitText),
-    clocks: outcome ? clocksOf(outcome) : [],
+    limits: (bounds?.enforcement.claims ?? []).filter(({ value }) => value !== null).map(limitText),
+    clocks: bounds ? clocksOf(bounds) : [],
     networkAttempts: outcome?.network_attempts ?? null,
   };
 }
@@ -66,7 +71,7 @@ function limitText({ limit, value, claim }: LimitClaim): AgentPagePolicy['limits
   return { limit: name, value: shown, claim: asWords(claim) };
 }
 
-function clocksOf({ clocks, turn_limit, agent }: NonNullable<AgentFolder['outcome']>): AgentFact[] {
+function clocksOf({ clocks, turn_limit, agent }: Omit<PlannedPolicy, 'policy'>): AgentFact[] {
   const counter = turn_limit?.enforced_by === 'proctor' ? 'Proctor' : agent.family.replace(/_cli$/, '');
   return [
     { name: 'whole run', value: spanText(clocks.timeout_ms) },

@@ -47,7 +47,7 @@ const KEYS_MAX = 10;
 export function openSentence(name: string, life: RunStanding['life']): { word: string; sentence: string } {
   switch (life) {
     case 'alive':
-      return { word: 'Running', sentence: `${name} is still running. Open this page again after it ends.` };
+      return { word: 'Running', sentence: `${name} is still running.` };
     case 'dead':
       return {
         word: 'Interrupted',

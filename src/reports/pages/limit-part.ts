@@ -5,7 +5,7 @@ import type { LimitUnit, PageLimit } from './run-data.ts';
 
 /** What the limits of a step are read from. */
 export interface LimitSources extends Pick<ScriptOutcome, 'enforcement' | 'limits' | 'usage'> {
-  readonly runner: Runner | undefined;
+  readonly runner: (Pick<Runner, 'limits'> & Partial<Pick<Runner, 'timing'>>) | undefined;
   /** The values that the caller asked for. */
   readonly asked: Partial<Record<LimitName, number | null | undefined>>;
   /** The files in `output/`; null if unknown. */
@@ -112,7 +112,7 @@ function mechanismOf(name: LimitName, { memory, pids, cpu, output }: ScriptOutco
 }
 
 /** The time of the program itself, without preparation and teardown. */
-function executedMs(runner: Runner | undefined): number | null {
-  const phase = runner?.timing.phases?.find(({ name }) => name === 'execute');
+function executedMs(runner: LimitSources['runner']): number | null {
+  const phase = runner?.timing?.phases?.find(({ name }) => name === 'execute');
   return phase?.duration_ms ?? null;
 }

@@ -6,7 +6,7 @@ import type { PageGuard, PageSandbox } from './run-data.ts';
 
 /** What the sandbox of a step is read from. */
 export interface SandboxSources extends Pick<ScriptOutcome, 'enforcement' | 'observed'> {
-  readonly runner: Runner | undefined;
+  readonly runner: Pick<Runner, 'sandbox' | 'warnings'> | undefined;
   /** Why there is no runner record. */
   readonly absent: string | undefined;
   readonly asked: { readonly sandbox: string | null; readonly network: string | null; readonly environment: string };
@@ -76,7 +76,7 @@ function guardsOf({ runner, enforcement, observed, asked }: SandboxSources): Pag
 
 const UNKNOWN = 'unknown';
 
-function networkOf({ sandbox, warnings = [] }: Runner): string {
+function networkOf({ sandbox, warnings = [] }: Pick<Runner, 'sandbox' | 'warnings'>): string {
   if (sandbox.network_blocked) return 'blocked';
   return warnings.some(warning => hasCode(warning, 'network')) ? 'only to the model' : 'open';
 }

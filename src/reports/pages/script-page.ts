@@ -1,17 +1,19 @@
+import { instantText } from '../../base/clock.ts';
 import { counted } from '../../base/counted.ts';
 import { claimedText } from '../../contracts/script-outcome/claimed.ts';
 import type { ScriptOutcome } from '../../contracts/script-outcome/shape.ts';
 import type { ScriptRequest } from '../../contracts/script-request/shape.ts';
+import type { ScriptPlan } from '../../evidence/script/script-run.ts';
 import type { ScriptFolder } from '../../evidence/script/script-folder.ts';
 import { cutText, cutTexts, shortListOf } from './bounded.ts';
 import { endingSentence, endingWords } from './ending-text.ts';
 import { commandFor, evidencePart, openSentence, type RunStanding, usualCommands } from './evidence-part.ts';
 import { filePart, maskingPart } from './file-part.ts';
-import { limitParts } from './limit-part.ts';
+import { limitParts, type LimitSources } from './limit-part.ts';
 import { DOES_NOT_VERIFY, type PageTop, type SmallPage } from './page-kinds.ts';
 import { scriptAgain } from './rerun.ts';
 import type { ShortList, PageCommand, PageEvidence, PageFile, RanStep } from './run-data.ts';
-import { sandboxPart } from './sandbox-part.ts';
+import { sandboxPart, type SandboxSources } from './sandbox-part.ts';
 import { streamPart } from './stream-part.ts';
 
 /** The page of one script run. */
@@ -51,12 +53,16 @@ interface ScriptEnded {
 
 export interface ScriptPageInput extends ScriptFolder, RunStanding {
   readonly id: string;
+  /** What Proctor decided before the script started, while the run is not finished. */
+  readonly plan?: OpenScriptPlan | undefined;
   /** The stored bytes of a stream; undefined if they cannot be read. */
   readonly streamBytes: (name: 'stdout' | 'stderr') => Uint8Array | undefined;
 }
 
+export type OpenScriptPlan = Pick<ScriptPlan, 'runner' | 'enforcement' | 'limits' | 'observed' | 'startedAtMs'>;
+
 export function scriptPage(input: ScriptPageInput): SmallPage<'script'> {
-  const { id, request, runner, outcome, metadata, result } = input;
+  const { id, request, runner, outcome, metadata, result, plan } = input;
   const { evidence, digests } = evidencePart(input);
   const masking = outcome?.masking;
   const kept = (result?.artifacts ?? []).map(({ path, bytes }) => ({ path, bytes, sha256: digests.get(path) }));
@@ -70,10 +76,10 @@ export function scriptPage(input: ScriptPageInput): SmallPage<'script'> {
     inputs: shortListOf(request?.inputs ?? [], WORDS_MAX),
     env: shortListOf(request?.env_names ?? [], WORDS_MAX),
     secrets: shortListOf(request?.secret_names ?? [], WORDS_MAX),
-    started_at: started_at ?? null,
+    started_at: started_at ?? (plan ? instantText(plan.startedAtMs) : null),
     took_ms: started_at && ended_at ? Date.parse(ended_at) - Date.parse(started_at) : null,
     ended: outcome ? endedOf(outcome, result?.error_summary ?? null) : null,
-    step: outcome && request ? stepOf(input, outcome, request) : null,
+    step: request ? stepOf(input, request) : null,
     files: filePart(kept, outcome?.artifacts.files ?? 0, masking),
     is_output_known: outcome !== undefined && isOutputKnown(outcome),
     notes: outcome ? notesOf(outcome) : [],
@@ -142,9 +148,34 @@ function endedOf(outcome: ScriptOutcome, summary: string | null): ScriptEnded {
 
 const SUMMARY_CHARS_MAX = 4_000;
 
-function stepOf(input: ScriptPageInput, outcome: ScriptOutcome, request: ScriptRequest): RanStep {
-  const { runner, metadata, streamBytes } = input;
-  const { requested } = request;
+/** The streams are read from the evidence, so an unfinished run has only its limits and its sandbox. */
+function stepOf(input: ScriptPageInput, request: ScriptRequest): RanStep | null {
+  const { outcome, plan, runner, metadata, streamBytes } = input;
+  if (!outcome) {
+    if (!plan) return null;
+    const unknown = { usage: NOT_MEASURED, output: null, absent: undefined };
+    return { ...boundsOf({ ...plan, ...unknown }, request), streams: [], masking: null, recovered: null };
+  }
+  const output = isOutputKnown(outcome) ? outcome.artifacts : null;
+  return {
+    ...boundsOf({ ...outcome, runner, output, absent: metadata?.runner_record_absent }, request),
+    streams: outcome.streams.map(stream =>
+      streamPart(stream, `evidence/steps/script/${stream.name}.txt`, streamBytes(stream.name)),
+    ),
+    masking: maskingPart(outcome.masking),
+    recovered: outcome.recovered ?? null,
+  };
+}
+
+const NOT_MEASURED = { cpu_ms: null, memory_peak_bytes: null, forks_denied: null };
+
+type BoundSources = Omit<LimitSources & SandboxSources, 'asked'>;
+
+/** The limits and the sandbox: what was requested, and what held. */
+function boundsOf(
+  from: BoundSources,
+  { requested, env_names, secret_names }: ScriptRequest,
+): Pick<RanStep, 'limits' | 'further' | 'sandbox'> {
   const asked = {
     timeout_ms: requested.timeout_ms,
     idle_timeout_ms: requested.idle_timeout_ms,
@@ -161,21 +192,14 @@ function stepOf(input: ScriptPageInput, outcome: ScriptOutcome, request: ScriptR
     isolation && `isolation ${isolation}`,
     profile && `profile ${profile}`,
   ];
-  const variables = new Set([...request.env_names, ...request.secret_names]).size;
+  const variables = new Set([...env_names, ...secret_names]).size;
   const environment = variables === 0 ? 'no variables' : counted(variables, 'variable');
   return {
-    ...limitParts({ ...outcome, runner, asked, output: isOutputKnown(outcome) ? outcome.artifacts : null }),
+    ...limitParts({ ...from, asked }),
     sandbox: sandboxPart({
-      ...outcome,
-      runner,
-      absent: metadata?.runner_record_absent,
+      ...from,
       asked: { sandbox: wanted.filter(Boolean).join(', ') || null, network: null, environment },
     }),
-    streams: outcome.streams.map(stream =>
-      streamPart(stream, `evidence/steps/script/${stream.name}.txt`, streamBytes(stream.name)),
-    ),
-    masking: maskingPart(outcome.masking),
-    recovered: outcome.recovered ?? null,
   };
 }
 

@@ -26,6 +26,8 @@ import { IntentFault } from './intent-fault.ts';
 
 /** An intent to decide, and everything that the decision depends on. */
 export interface IntentOrder {
+  /** The id of the run; a new one by default. */
+  readonly id?: string;
   readonly intent: Intent;
   readonly given: Given;
   readonly answers: { readonly values: Readonly<Record<string, unknown>>; readonly given: Given } | null;
@@ -69,7 +71,7 @@ export async function executeIntent(order: IntentOrder, around: IntentContext): 
   });
   order.checkAccept(decision.intent.accept ?? []);
   order.onDecided?.();
-  const id = newRunId('intent', systemClock);
+  const id = order.id ?? newRunId('intent', systemClock);
   const plan = planOf(id, order, decision, startedAtMs);
   const texts: IntentTexts = {
     intent: decision.text,

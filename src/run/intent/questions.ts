@@ -12,9 +12,18 @@ export interface Question {
   /** The key of its answer. */
   readonly key: string;
   readonly text: string;
+  readonly expects: ExpectedAnswer;
   /** Returns the edits for an answer, or a description of the expected answer. */
   readonly answer: (value: unknown) => readonly Edit[] | string;
 }
+
+/**
+ * The form of an answer: a text or number, one of several values, the words of a command (or false), or an object with
+ * commands, files, outputs, accept and limits.
+ */
+type ExpectedAnswer =
+  | { readonly kind: 'text' | 'command' | 'plan' }
+  | { readonly kind: 'choice'; readonly choices: readonly (string | number | boolean)[] };
 
 type Ask = Omit<Question, 'id'>;
 
@@ -47,6 +56,7 @@ function ofPlaceholder({ key, word, places }: Placeholder): Ask {
   return {
     key,
     text: `What should stand in place of ${word} in ${places.join(', ')}?`,
+    expects: { kind: 'text' },
     answer: value =>
       typeof value === 'string' || typeof value === 'number'
         ? [{ fill: key, with: String(value) }]
@@ -64,6 +74,7 @@ function ofContradiction({ index, against, because, limit }: Contradiction): Ask
     text: isOther
       ? `They contradict each other: ${because}. Which of the two holds? Answer with "${place}" or "${against}".`
       : `They contradict each other: ${because}. Answer with "${against}" to drop the constraint, or change the intent.`,
+    expects: { kind: 'choice', choices: isOther ? [place, against] : [against] },
     answer: value => {
       if (value === place && isOther) return others;
       if (value === against) return [{ drop: 'constraints', index }];
@@ -96,6 +107,7 @@ function ofOutput(output: string, index: number): Ask {
   return {
     key,
     text: `The output ${quotedText(output)} is made by no command and put in place by no file. Which command makes it? Answer with its words as a list, or false to leave the output out.`,
+    expects: { kind: 'command' },
     answer: value => {
       if (value === false) return [{ drop: 'outputs', index }];
       const isArgv = Array.isArray(value) && value.length > 0 && value.every(word => typeof word === 'string');
@@ -119,6 +131,7 @@ function ofExitCode(equals: number, index: number): Ask {
   return {
     key,
     text: `The check expects exit code ${equals}, but a run is accepted only if its commands end with 0. Answer with 0 to expect that, or false to leave the check out.`,
+    expects: { kind: 'choice', choices: [0, false] },
     answer: value => {
       if (value === false) return [{ drop: 'accept', index }];
       return value === 0 ? [{ expectZero: index }] : '0 or false';
@@ -131,6 +144,7 @@ function ofStrayFile(path: string, index: number): Ask {
   return {
     key,
     text: `The check looks at ${quotedText(path)}, which is not among the outputs. Is it one? Answer with true to add it, or false to leave the check out.`,
+    expects: { kind: 'choice', choices: [true, false] },
     answer: value => {
       if (value === true) return [{ output: path }];
       return value === false ? [{ drop: 'accept', index }] : 'true or false';
@@ -148,6 +162,7 @@ function nothingToDo(intent: Intent, mode: IntentMode): Ask[] {
 
 const WHAT_TO_DO: Omit<Ask, 'text'> = {
   key: 'commands',
+  expects: { kind: 'plan' },
   answer: value =>
     typeof value === 'object' && value !== null && !Array.isArray(value)
       ? [{ merge: value as Record<string, unknown> }]

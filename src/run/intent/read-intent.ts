@@ -27,10 +27,19 @@ export function readGiven(
   bytesMax: number,
 ): { readonly value: unknown; readonly bytes: Buffer; readonly given: Given } {
   const name = path.basename(file);
+  checkGivenName(name, what);
+  return givenIn(bytesOf(file, what, bytesMax), name, what, bytesMax);
+}
+
+function checkGivenName(name: string, what: string): void {
   const trouble = bareNameFault(name);
   if (trouble)
     throw new IntentFault('intent_unreadable', `${what} has a name that evidence cannot contain: it ${trouble}.`);
-  const bytes = bytesOf(file, what, bytesMax);
+}
+
+/** Reads one document from its bytes, as `readGiven` does from a file. */
+export function givenIn(bytes: Buffer, name: string, what: string, bytesMax: number): ReturnType<typeof readGiven> {
+  checkGivenName(name, what);
   const given = { name, sha256: bytesHash(bytes), bytes: bytes.length };
   return { value: /\.ya?ml$/i.test(name) ? yamlIn(bytes, what) : jsonIn(bytes, what, bytesMax), bytes, given };
 }

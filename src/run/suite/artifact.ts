@@ -22,6 +22,8 @@ export interface KeptArtifact {
   readonly assets: readonly Asset[];
   /** The line that stores the reply. */
   readonly reply?: string | undefined;
+  /** The line that stores what the worker of the last attempt signed. */
+  readonly outcome?: string | undefined;
 }
 
 export function answeredCase(
@@ -63,7 +65,7 @@ export function failedCase(
       url,
       attempt: attempts.length,
       timeout_ms: settings.timeoutMs,
-      ...(told && { latency_ms: told.latencyMs }),
+      ...(told && !failed.unseen && { latency_ms: told.latencyMs }),
       ...(told?.httpStatus !== undefined && { status: told.httpStatus }),
       ...(failed.statusText !== undefined && { status_text: failed.statusText }),
       ...(failed.errorName !== undefined && { error_name: failed.errorName }),

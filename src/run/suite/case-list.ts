@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { canonicalize } from '../../base/canonical.ts';
 import { Fault } from '../../base/fault.ts';
 import { linesOf } from '../../base/lines.ts';
-import { type SuiteCase, suiteCase } from '../../contracts/suite/index.ts';
+import { isInShard, type Shard, type SuiteCase, suiteCase } from '../../contracts/suite/index.ts';
 import { OWN_FILE } from '../../base/private.ts';
 import { openRegular } from '../../base/regular.ts';
 
@@ -60,8 +60,48 @@ export interface WrittenCases {
   readonly count: number;
 }
 
-/** Writes cases durably, one per line. */
-export function writeCases(file: string, read: (take: (one: SuiteCase) => void) => void): WrittenCases {
+/** What was written, and what would have been without a shard. */
+export interface WrittenShard {
+  readonly written: WrittenCases;
+  readonly all: WrittenCases;
+}
+
+/** Writes cases durably, one per line; of a shard, every `total`-th case from the one at `index`. */
+export function writeCases(file: string, read: (take: TakeCase) => void, shard?: Shard): WrittenShard {
+  if (!shard) {
+    const written = writeLines(file, take => read(one => take(`${canonicalize(one)}\n`)));
+    return { written, all: written };
+  }
+  const all = new LineDigest();
+  const written = writeLines(file, take => {
+    read(one => {
+      const line = `${canonicalize(one)}\n`;
+      if (isInShard(all.count, shard)) take(line);
+      all.add(line);
+    });
+  });
+  return { written, all: all.note() };
+}
+
+type TakeCase = (one: SuiteCase) => void;
+
+class LineDigest {
+  readonly #hash = createHash('sha256');
+  #bytes = 0;
+  count = 0;
+
+  add(line: string): void {
+    this.#hash.update(line);
+    this.#bytes += Buffer.byteLength(line);
+    this.count++;
+  }
+
+  note(): WrittenCases {
+    return { sha256: `sha256:${this.#hash.digest('hex')}`, bytes: this.#bytes, count: this.count };
+  }
+}
+
+function writeLines(file: string, read: (take: (line: string) => void) => void): WrittenCases {
   const fd = openSync(file, 'wx', OWN_FILE);
   const hash = createHash('sha256');
   let bytes = 0;
@@ -77,8 +117,7 @@ export function writeCases(file: string, read: (take: (one: SuiteCase) => void) 
     heldUnits = 0;
   };
   try {
-    read(one => {
-      const line = `${canonicalize(one)}\n`;
+    read(line => {
       held.push(line);
       heldUnits += line.length;
       count++;

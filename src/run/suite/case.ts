@@ -1,5 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { systemClock, instantText } from '../../base/clock.ts';
+import { bytesHash } from '../../base/hash.ts';
 import { random } from '../../base/ids.ts';
 import type { SuiteCase } from '../../contracts/suite/index.ts';
 import type { Attempt } from '../../evidence/suite/suite-run.ts';
@@ -7,7 +8,7 @@ import type { Asset } from '../../evidence/suite/suite-store.ts';
 import { replyLine } from './reply-line.ts';
 import { answeredCase, bodyAssets, failedCase, type KeptArtifact, type ArtifactIdentity } from './artifact.ts';
 import type { Breaker } from './breaker.ts';
-import type { AttemptResult, CaseQuestion, FailedAttempt, Target } from './target.ts';
+import type { Answered, AttemptResult, CaseQuestion, FailedAttempt, Target } from './target.ts';
 
 export interface CaseContext {
   readonly target: Target;
@@ -19,8 +20,8 @@ export interface CaseContext {
   readonly onSent: (id: string, attempt: number, atMs: number, key: string) => Promise<void>;
   /** Called when the run of a script or an agent has started. */
   readonly onRun?: (id: string, attempt: number, runId: string) => void;
-  /** Called when an attempt failed and another one follows. */
-  readonly onFailed: (id: string, attempt: Attempt, assets: readonly Asset[]) => void;
+  /** Called when an attempt failed and another one follows. `outcome` is what a worker signed. */
+  readonly onFailed: (id: string, attempt: Attempt, assets: readonly Asset[], outcome?: string) => void;
 }
 
 /** Sends a case until it is answered or no attempt is left. Returns undefined if the run is cancelled. */
@@ -57,15 +58,7 @@ export async function runCase(
     const { outcome } = told;
     if (!outcome.ok && outcome.cancelled) return undefined;
     const attempt = attemptOf(number, startedAtMs, key, told);
-    if (outcome.ok) {
-      const reply = outcome.kept && replyLine(one.id, number, outcome.kept);
-      if (Object.keys(outcome.repairs).length > 0) attempt.repairs = { ...outcome.repairs };
-      if (outcome.ttftMs !== undefined) attempt.ttft_ms = outcome.ttftMs;
-      if (reply) attempt.reply_sha256 = reply.sha256;
-      attempts.push(attempt);
-      const { artifact, assets } = answeredCase(named, attempts, outcome, told);
-      return { artifact, assets: reply ? [...assets, ...reply.assets] : assets, reply: reply?.line };
-    }
+    if (outcome.ok) return answered(named, attempts, attempt, outcome, told);
     const assets = outcome.body ? bodyAssets(named, number, outcome, outcome.body) : [];
     const failed: Attempt = {
       ...attempt,
@@ -76,25 +69,50 @@ export async function runCase(
     };
     attempts.push(failed);
     const pauseMs = pauseBefore(tries, outcome, named.settings.retries, around.backoffMs);
-    if (pauseMs === undefined) return { artifact: failedCase(named, attempts, outcome, told), assets };
-    around.onFailed(one.id, failed, assets);
+    if (pauseMs === undefined)
+      return { artifact: failedCase(named, attempts, outcome, told), assets, outcome: told.signedOutcome };
+    if (outcome.unseen === 'interrupted') tries--;
+    around.onFailed(one.id, failed, assets, told.signedOutcome);
     await wait(pauseMs, undefined, { signal: around.signal }).catch(() => undefined);
     if (around.signal.aborted) return undefined;
   }
 }
 
+/** The artifact of a case whose last attempt was answered. */
+function answered(
+  named: ArtifactIdentity,
+  before: readonly Attempt[],
+  attempt: Attempt,
+  outcome: Answered,
+  told: AttemptResult,
+): KeptArtifact {
+  const reply = outcome.kept && replyLine(named.id, attempt.attempt, outcome.kept);
+  if (Object.keys(outcome.repairs).length > 0) attempt.repairs = { ...outcome.repairs };
+  if (outcome.ttftMs !== undefined) attempt.ttft_ms = outcome.ttftMs;
+  if (reply) attempt.reply_sha256 = reply.sha256;
+  const { artifact, assets } = answeredCase(named, [...before, attempt], outcome, told);
+  return {
+    artifact,
+    assets: reply ? [...assets, ...reply.assets] : assets,
+    reply: reply?.line,
+    outcome: told.signedOutcome,
+  };
+}
+
 /** Assigns optional keys, which is cheaper than spreading conditional objects. */
 function attemptOf(number: number, startedAtMs: number, key: string, told: AttemptResult): Attempt {
-  const { latencyMs, httpStatus, runId, outcome } = told;
+  const { latencyMs, httpStatus, runId, worker, signedOutcome, outcome } = told;
   const attempt: Attempt = {
     attempt: number,
-    started_at: instantText(startedAtMs),
-    latency_ms: latencyMs,
+    started_at: instantText(told.startedAtMs ?? startedAtMs),
     idempotency_key: key,
     outcome: 'ok',
   };
+  if (outcome.ok || !outcome.unseen) attempt.latency_ms = latencyMs;
   if (httpStatus !== undefined) attempt.http_status = httpStatus;
   if (runId !== undefined) attempt.run_id = runId;
+  if (worker !== undefined) attempt.worker = worker;
+  if (signedOutcome !== undefined) attempt.outcome_sha256 = bytesHash(signedOutcome);
   if (outcome.masked && Object.keys(outcome.masked).length > 0) attempt.masked = { ...outcome.masked };
   return attempt;
 }
@@ -106,6 +124,7 @@ function isSilence({ class: errorClass }: FailedAttempt, { httpStatus }: Attempt
 
 /** Returns the pause before the next attempt, or undefined if there is none. */
 function pauseBefore(tries: number, failed: FailedAttempt, retries: number, backoffMs: number): number | undefined {
+  if (failed.unseen === 'interrupted') return 0;
   if (!failed.mayRetry || tries > retries) return undefined;
   const own = backoffMs * 2 ** Math.min(tries - 1, 6) * (1 + 0.2 * random());
   if (failed.retryAfterMs === undefined) return own;

@@ -120,6 +120,8 @@ class ApiAsker {
       const leftMs = this.#api.settings.timeoutMs - (monotonicMs() - startedMs);
       await wait(Math.max(0, Math.min(poll.everyMs, leftMs)), undefined, { signal }).catch(() => undefined);
       if (signal.aborted) return { failed: CANCELLED };
+      // A last poll without time would race its own deadline.
+      if (leftMs <= poll.everyMs) return timedOut(answer, monotonicMs() - startedMs);
       answer = await send(this.#call(poll.call, named, '/poll'));
       if (!isGood(answer) || poll.state(documentIn(answer)) === undefined) break;
     }
@@ -155,6 +157,10 @@ class ApiAsker {
 }
 
 /** Why a job has no answer; undefined if it has one, or if the reply is not JSON, which the reader reports. */
+function timedOut(last: HttpAnswer, latencyMs: number) {
+  return { answer: { ...last, ended: 'timeout' as const }, latencyMs };
+}
+
 function reportedBy(document: unknown, poll: NonNullable<ApiCalls['poll']>): string | undefined {
   if (poll.hasFailed(document)) return 'The job failed, according to poll.failed.';
   const isLost = document !== undefined && poll.state(document) === undefined;

@@ -80,7 +80,8 @@ export function httpTarget(api: HttpApi): Target {
         const deadlineMs = settings.timeoutMs - (monotonicMs() - startedMs);
         const onData = frames && ((chunk: Buffer, atMs: number): void => frames.take(chunk, atMs));
         const { method, path, headers, body } = call;
-        const answer = await http.send({ method, path, headers, body, deadlineMs, onData, ...limits });
+        const { signal } = question;
+        const answer = await http.send({ method, path, headers, body, deadlineMs, onData, signal, ...limits });
         api.onExchange?.(call, answer);
         return answer;
       };

@@ -6,7 +6,7 @@ import { didYouMean } from '../../base/nearest.ts';
 import { printable } from '../../base/printable.ts';
 import { OWN_FILE } from '../../base/private.ts';
 import { readRegular } from '../../base/regular.ts';
-import type { SuiteCase } from '../../contracts/suite/index.ts';
+import type { Shard, SuiteCase } from '../../contracts/suite/index.ts';
 import { CASES, suiteCases } from '../../evidence/suite/suite-folder.ts';
 import type { AssetNote } from '../../evidence/suite/suite-run.ts';
 import type { AskedTarget } from './case-findings.ts';
@@ -15,6 +15,8 @@ import { readCases } from './cases-file.ts';
 
 export interface LaidOut {
   readonly cases: WrittenCases;
+  /** The cases of all shards; the same as `cases` without shards. */
+  readonly all: WrittenCases;
   readonly assets: readonly AssetNote[];
 }
 
@@ -27,8 +29,9 @@ export function layOutCases(
   only: readonly string[] | null,
   folder: string,
   asked?: AskedTarget,
+  shard?: Shard,
 ): LaidOut {
-  return layOut(keep => readCases(file, keep, asked), { beside: path.dirname(file), only, folder });
+  return layOut(keep => readCases(file, keep, asked), { beside: path.dirname(file), only, folder, shard });
 }
 
 /** Writes some cases of an earlier run into another run folder, as they were sent. */
@@ -44,15 +47,16 @@ interface Where {
   readonly beside: string;
   readonly only: readonly string[] | null;
   readonly folder: string;
+  readonly shard?: Shard | undefined;
 }
 
-function layOut(read: (keep: (one: SuiteCase) => void) => void, { beside, only, folder }: Where): LaidOut {
+function layOut(read: (keep: (one: SuiteCase) => void) => void, { beside, only, folder, shard }: Where): LaidOut {
   const wanted = only && new Set(only);
   const scripts = new Map<string, AssetNote>();
   /** Candidates for a "did you mean" suggestion. */
   const others: string[] = [];
   let idBytes = 0;
-  const cases = writeCases(path.join(folder, CASES), take => {
+  const fill = (take: (one: SuiteCase) => void): void =>
     read(one => {
       if (wanted && !wanted.delete(one.id)) {
         if (others.length < OTHERS_MAX) others.push(one.id);
@@ -63,18 +67,18 @@ function layOut(read: (keep: (one: SuiteCase) => void) => void, { beside, only, 
         throw new Fault('too_many_cases', 'The suite has too many cases for one run. Split it.');
       take(withStoredScript(one, beside, folder, scripts));
     });
-  });
+  const { written: cases, all } = writeCases(path.join(folder, CASES), fill, shard);
   const [missing] = wanted ?? [];
   if (missing !== undefined) {
     throw new Fault('no_case', `There is no case "${printable(missing)}".${didYouMean(missing, others)}`);
   }
-  return { cases, assets: [...new Map([...scripts.values()].map(note => [note.href, note])).values()] };
+  return { cases, all, assets: [...new Map([...scripts.values()].map(note => [note.href, note])).values()] };
 }
 
 /** Copies the files for another repetition. */
-export function copyLayout(from: string, { cases, assets }: LaidOut, folder: string): LaidOut {
-  for (const { href } of [{ href: CASES }, ...assets]) cpSync(path.join(from, href), path.join(folder, href));
-  return { cases, assets };
+export function copyLayout(from: string, laid: LaidOut, folder: string): LaidOut {
+  for (const { href } of [{ href: CASES }, ...laid.assets]) cpSync(path.join(from, href), path.join(folder, href));
+  return laid;
 }
 
 /** Stores a case's check script under its hash, because the script is evidence. */

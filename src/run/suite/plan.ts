@@ -1,7 +1,7 @@
 import { contentHash } from '../../base/hash.ts';
 import type { AskedLimits } from '../../contracts/gate/limits/index.ts';
 import type { Runner } from '../../contracts/runner/shape.ts';
-import { repetitionId, type SuiteRequest, type SuiteTarget } from '../../contracts/suite/index.ts';
+import { repetitionId, type Shard, type SuiteRequest, type SuiteTarget } from '../../contracts/suite/index.ts';
 import type { SuitePlan } from '../../evidence/suite/suite-run.ts';
 import type { Effective, Requested } from '../../policy/effective-limits.ts';
 import { statedLimits } from '../pipeline/enforcement.ts';
@@ -16,6 +16,7 @@ export interface SuiteOrder {
   readonly version: SuiteRequest['version'];
   readonly target: SuiteTarget;
   readonly only: readonly string[] | null;
+  readonly shard?: Shard;
   /** The name of the suite in the project file. */
   readonly suite?: string;
   /** Why these cases are repeated. */
@@ -23,6 +24,8 @@ export interface SuiteOrder {
   readonly settings: SuiteSettings;
   readonly secretNames: readonly string[];
   readonly keepCredentials?: boolean;
+  /** Workers make the attempts. */
+  readonly isQueued?: boolean;
   readonly provenance?: NonNullable<SuiteRequest['provenance']>;
   readonly gate?: AskedLimits | undefined;
   readonly casesPath: string;
@@ -38,8 +41,8 @@ export interface SuiteOrder {
 }
 
 /** Builds the plan of a repetition, which is stored before the first case is sent. */
-export function suitePlan(order: SuiteOrder, number: number, cases: WrittenCases): SuitePlan {
-  const { group, repetitions, version, target, only, settings, secretNames } = order;
+export function suitePlan(order: SuiteOrder, number: number, cases: WrittenCases, all = cases): SuitePlan {
+  const { group, repetitions, version, target, only, shard, settings, secretNames } = order;
   return {
     request: {
       schema_version: 'suite-request.v1',
@@ -51,12 +54,14 @@ export function suitePlan(order: SuiteOrder, number: number, cases: WrittenCases
       target_sha256: contentHash(target),
       cases,
       only: only && [...only],
+      ...(shard && { shard: { index: shard.index, total: shard.total, all } }),
       ...(order.suite !== undefined && { suite: order.suite }),
       settings: settingsNote(settings),
       secret_names: [...secretNames].sort(),
       ...(order.provenance && { provenance: order.provenance }),
       ...(order.rerun && { rerun: order.rerun }),
       ...(order.keepCredentials && { keep_credentials: true as const }),
+      ...(order.isQueued && { queued: true as const }),
       ...(order.gate && { gate: order.gate }),
     },
     runner: runnerOf(order),

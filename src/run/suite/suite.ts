@@ -11,7 +11,7 @@ import { Journal } from '../../evidence/run-folder/journal.ts';
 import { makeFolderIn, type RunFolder } from '../../evidence/run-folder/runs.ts';
 import { CASES } from '../../evidence/suite/suite-folder.ts';
 import { type OpenSuite, openSuite } from '../../evidence/suite/suite-resume.ts';
-import type { AssetNote, SuiteLine, SuitePlan } from '../../evidence/suite/suite-run.ts';
+import type { SuiteLine, SuitePlan } from '../../evidence/suite/suite-run.ts';
 import { type Asset, SuiteStore } from '../../evidence/suite/suite-store.ts';
 import { FileThread } from '../../execute/host/file-thread.ts';
 import { flushFolder } from '../../execute/host/sync.ts';
@@ -21,6 +21,7 @@ import { Breaker } from './breaker.ts';
 import { runCase } from './case.ts';
 import { CaseList, type WrittenCases } from './case-list.ts';
 import { CaseSlots } from './case-slots.ts';
+import type { LaidOut } from './layout.ts';
 import { settingsFrom } from './settings.ts';
 import type { Target } from './target.ts';
 import { Failures } from './failures.ts';
@@ -59,8 +60,8 @@ interface Progress {
 export interface Layout {
   readonly place: RunFolder;
   /** Writes the cases and the files they name into the folder. */
-  readonly write: (folder: string) => { readonly cases: WrittenCases; readonly assets: readonly AssetNote[] };
-  readonly planOf: (cases: WrittenCases) => SuitePlan;
+  readonly write: (folder: string) => LaidOut;
+  readonly planOf: (cases: WrittenCases, all: WrittenCases) => SuitePlan;
   /** Leaves the run to another process. */
   readonly isReleased?: boolean;
 }
@@ -74,8 +75,8 @@ export function layOutSuite({ place, write, planOf, isReleased = false }: Layout
       // Other processes must be able to tell whether the owner is still alive.
       journal.append({ is: 'laying', owner: ownerHere() });
       mkdirSync(path.join(place.folder, 'assets'), { mode: OWN_FOLDER });
-      const { cases, assets } = write(place.folder);
-      const plan = planOf(cases);
+      const { cases, all, assets } = write(place.folder);
+      const plan = planOf(cases, all);
       new SuiteStore(place.folder, journal, openThread).plan(plan, [
         { href: CASES, kind: 'other', caseId: null, bytes: cases.bytes, sha256: cases.sha256 },
         ...assets,
@@ -159,7 +160,7 @@ async function askAll({ cases, plan, target, around, store, done, begun, trouble
     runId: request.run_id,
     signal,
     backoffMs: around.backoffMs ?? BACKOFF_MS,
-    onSent: store.sent.bind(store),
+    onSent: target.isQueued ? store.offered.bind(store) : store.sent.bind(store),
     onRun: store.running.bind(store),
     onFailed: store.failed.bind(store),
   };
@@ -171,7 +172,7 @@ async function askAll({ cases, plan, target, around, store, done, begun, trouble
       const asked = cases.at(index);
       const kept = await runCase(asked, { ...named, id }, begun.get(id) ?? [], { ...ofCase, onArrived });
       if (!kept) return false;
-      const text = store.keep(kept.artifact, kept.assets, kept.reply);
+      const text = store.keep(kept.artifact, kept.assets, kept.reply, kept.outcome);
       troubles.add(kept.artifact);
       around.onArtifact?.(asked, kept.artifact, text);
       const { ok, failed } = store.stats;

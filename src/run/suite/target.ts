@@ -14,7 +14,10 @@ export interface Target {
   cancel(): void;
   /** Files to store with the run, once every case has its answer. */
   evidence?(): Promise<readonly Asset[]>;
+  /** Resolves when nothing is under way any more: a cancelled queue has then withdrawn the run. */
   close(): Promise<void>;
+  /** A queue lets each attempt begin at most once, so a resumed run sends a pending one again under the same key. */
+  readonly isQueued?: true;
 }
 
 export interface CaseQuestion {
@@ -40,6 +43,10 @@ export interface AttemptResult {
   readonly runId?: string;
   /** A summary of the run, for an agent. */
   readonly agentRun?: AgentRunNote;
+  /** For an attempt that a worker made: its name, when it started, and the outcome that it signed, as a line. */
+  readonly worker?: string;
+  readonly startedAtMs?: number;
+  readonly signedOutcome?: string;
   readonly outcome: Answered | FailedAttempt;
 }
 
@@ -71,6 +78,11 @@ export interface FailedAttempt {
   readonly masked?: MaskedKinds;
   /** The attempt ended because the run was cancelled. */
   readonly cancelled?: true;
+  /**
+   * The end of the attempt is unknown, and so is its latency: its worker was lost, or an earlier session of the run was
+   * interrupted. An interrupted attempt does not count as a try.
+   */
+  readonly unseen?: 'lost' | 'interrupted';
 }
 
 export const CANCELLED: FailedAttempt = {

@@ -204,7 +204,8 @@ export class Access {
     const name = cookieName('login', scope);
     try {
       const { person, returnTo } = await this.#oidc.finish(cookieIn(incoming, name), query);
-      const begin = { by: 'oidc' as const, ...person, settings: this.#oidc.settingsId };
+      const { groups = [], ...rest } = person;
+      const begin = { by: 'oidc' as const, ...rest, groups: [...groups], settings: this.#oidc.settingsId };
       const signed = this.#signedIn(person, begin, incoming, correlationId);
       return { ...signed, cookies: [...signed.cookies, setCookie(name, '', 0, scope)], returnTo };
     } catch (error) {
@@ -215,13 +216,11 @@ export class Access {
 
   /** Writes what is not yet on disk, and lets another server begin. */
   async close(): Promise<void> {
-    try {
-      await this.tokens.saveUse();
-      this.#sessions.save();
-    } finally {
-      this.audit.close();
-      this.#hold.close();
-    }
+    // Only days and times of the last use can be lost, so a full disk does not keep the server from stopping.
+    await this.tokens.saveUse().catch(() => undefined);
+    this.#sessions.saveUse();
+    this.audit.close();
+    this.#hold.close();
   }
 
   /** The holder of a token, or of the secret of the printed address. */

@@ -7,8 +7,8 @@ export interface Person {
   /** For lists and the audit log. */
   readonly name: string;
   readonly role: ServerRole;
-  /** Groups that the identity provider names; `who` in script.yaml may list them. */
-  readonly groups?: readonly string[];
+  /** Groups that the identity provider or the token names; `who` in script.yaml may list them. */
+  readonly groups?: readonly string[] | undefined;
 }
 
 /** Who asks. */
@@ -21,6 +21,6 @@ export interface Identity extends Person {
 export const YOU: Person = { id: 'you', name: 'you', role: 'admin' };
 
 /** The identity that a token stands for. */
-export function holderOf({ id, name, role }: Person): Person {
-  return { id: `token:${id}`, name, role };
+export function holderOf({ id, name, role, groups }: Person): Person {
+  return { id: `token:${id}`, name, role, ...(groups && { groups }) };
 }

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import limiters from 'rate-limiter-flexible';
 import { newToken } from '../../base/ids.ts';
 
@@ -69,7 +69,7 @@ class Window {
 
   /** A fixed number of buckets bounds the memory. The salt keeps others from choosing whom they share one with. */
   #bucket(name: string): number {
-    return createHash('sha256').update(this.#salt).update(name).digest().readUInt16BE();
+    return Number.parseInt(hash('sha256', this.#salt + name, 'hex').slice(0, 4), 16);
   }
 }
 

@@ -1,5 +1,6 @@
 import { Fault } from '../../base/fault.ts';
 import { printable } from '../../base/printable.ts';
+import { GROUP_NAME } from '../../contracts/published-script/index.ts';
 import { allows, isRole, type ServerRole } from './roles.ts';
 
 /** Gives a role to the people of a group, of an email domain, or with one email address. */
@@ -35,6 +36,13 @@ export function roleOfClaims<Default extends ServerRole | undefined>(
   return best;
 }
 
+/** The groups of a person that `who` in script.yaml can name. */
+export function groupsOfClaims({ groups }: Readonly<Record<string, unknown>>): string[] {
+  if (!Array.isArray(groups) || groups.length > GROUPS_MAX) return [];
+  const named = groups.filter((one): one is string => typeof one === 'string' && GROUP_NAME.test(one));
+  return [...new Set(named)].slice(0, GROUPS_KEPT_MAX);
+}
+
 function holds({ claim, value }: OidcRoleRule, claims: Readonly<Record<string, unknown>>): boolean {
   if (claim === 'group') {
     const { groups } = claims;
@@ -55,3 +63,5 @@ export function verifiedEmail({
 }
 
 const GROUPS_MAX = 1_000;
+/** A session stores them. */
+const GROUPS_KEPT_MAX = 250;

@@ -4,7 +4,7 @@ import { canonicalize } from '../../base/canonical.ts';
 import type { Clock } from '../../base/clock.ts';
 import { Fault } from '../../base/fault.ts';
 import type { Person } from './identity.ts';
-import { type OidcRoleRule, roleOfClaims, verifiedEmail } from './oidc-roles.ts';
+import { groupsOfClaims, type OidcRoleRule, roleOfClaims, verifiedEmail } from './oidc-roles.ts';
 import type { ServerRole } from './roles.ts';
 import { newSecretText, SECRET_TEXT, secretHash } from './token-text.ts';
 
@@ -117,15 +117,17 @@ export class Oidc {
     const { name, preferred_username: username } = claims;
     const called = [verifiedEmail(claims), username, name, claims.sub].find(isName) ?? 'unnamed';
     // Subjects are unique only within their issuer.
-    return { id: `oidc:${hash('sha256', issuer, 'hex').slice(0, 8)}:${subjectText(claims.sub)}`, name: called, role };
+    const id = `oidc:${hash('sha256', issuer, 'hex').slice(0, 8)}:${subjectText(claims.sub)}`;
+    return { id, name: called, role, groups: groupsOfClaims(claims) };
   }
 
   /** Some providers put groups and addresses only into their answer to a further question. */
   #needsMore(claims: Readonly<Record<string, unknown>>, config: openid.Configuration): boolean {
     const { userinfo_endpoint: endpoint } = config.serverMetadata();
     if (endpoint === undefined) return false;
-    const wanted = this.#settings.roles.map(({ claim }) => (claim === 'group' ? 'groups' : 'email'));
-    return wanted.some(name => claims[name] === undefined);
+    // Published scripts may name groups, whatever the rules for roles are.
+    const needsEmail = this.#settings.roles.some(({ claim }) => claim !== 'group');
+    return claims['groups'] === undefined || (needsEmail && claims['email'] === undefined);
   }
 
   #take(sha256: string): PendingLogin | undefined {

@@ -1,7 +1,6 @@
 import path from 'node:path';
 import * as z from 'zod/mini';
 import { type Clock, instantText, parseInstant } from '../../base/clock.ts';
-import { Fault } from '../../base/fault.ts';
 import { filledText, instant, matching, record } from '../../contracts/shape.ts';
 import { readProven, writeProven } from '../state/proven-file.ts';
 import { isShaped } from '../state/shaped.ts';
@@ -19,6 +18,7 @@ const beginShape = z.discriminatedUnion('by', [
     id: filledText(),
     name: z.string(),
     role: z.enum(SERVER_ROLES),
+    groups: z.optional(z.array(z.string())),
     /** The settings that gave the role. Under other settings, the session ends. */
     settings: filledText(),
   }),
@@ -54,7 +54,7 @@ const SESSIONS_MAX = 10_000;
 /** Of one identity: its browsers and devices. The one unused for longest ends first. */
 const SESSIONS_EACH_MAX = 20;
 const SAVED_AFTER_MS = 10 * 60_000;
-const FILE_BYTES_MAX = 16 * 1024 * 1024;
+const FILE_BYTES_MAX = 64 * 1024 * 1024;
 
 export interface SessionRules {
   /** Whether the person on loopback may use this server. */
@@ -103,7 +103,7 @@ export class Sessions {
       return undefined;
     }
     session.seenMs = this.#clock.now();
-    if (session.seenMs - session.savedMs > SAVED_AFTER_MS) this.#trySave();
+    if (session.seenMs - session.savedMs > SAVED_AFTER_MS) this.saveUse();
     return person;
   }
 
@@ -124,12 +124,12 @@ export class Sessions {
     for (const session of this.#sessions.values()) session.savedMs = session.seenMs;
   }
 
-  #trySave(): void {
+  /** Writes the times of the last use, if the disk allows it. */
+  saveUse(): void {
     try {
       this.save();
-    } catch (error) {
-      if (!(error instanceof Fault)) throw error;
-      // Only the time of the last use is lost. After a restart, the session may end earlier.
+    } catch {
+      // After a restart, a session may end earlier.
     }
   }
 
@@ -139,14 +139,25 @@ export class Sessions {
     if (nowMs - createdMs >= ageMsMax || nowMs - seenMs >= SESSION_IDLE_MS) return undefined;
     const { hasPerson, tokens, oidcSettings } = this.#rules;
     if (begin.by === 'address') return hasPerson ? YOU : undefined;
-    if (begin.by === 'oidc')
-      return begin.settings === oidcSettings ? { id: begin.id, name: begin.name, role: begin.role } : undefined;
+    if (begin.by === 'oidc') {
+      const { id, name, role, groups = [], settings } = begin;
+      return settings === oidcSettings ? { id, name, role, groups } : undefined;
+    }
     const token = tokens.active(begin.token_id);
     return token && holderOf(token);
   }
 
+  /** While the token file is unreadable, sessions of tokens do not work, but they stay. */
+  #hasEnded(session: Session): boolean {
+    try {
+      return this.#personOf(session) === undefined;
+    } catch {
+      return false;
+    }
+  }
+
   #dropEnded(): void {
-    for (const [sha256, session] of this.#sessions) if (!this.#personOf(session)) this.#sessions.delete(sha256);
+    for (const [sha256, session] of this.#sessions) if (this.#hasEnded(session)) this.#sessions.delete(sha256);
   }
 
   #dropOldest(isOne: (entry: readonly [string, Session]) => boolean, kept: number): void {
@@ -184,8 +195,7 @@ function readSessions(file: string): readonly StoredSession[] {
 function provenOrNothing(file: string): unknown {
   try {
     return readProven(file, FILE_BYTES_MAX);
-  } catch (error) {
-    if (error instanceof Fault) return undefined;
-    throw error;
+  } catch {
+    return undefined;
   }
 }

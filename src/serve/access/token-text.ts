@@ -39,7 +39,10 @@ const TOKEN_TEXT = /^pt_([0-9A-Za-z]{43})([0-9A-Za-z]{6})$/;
 export const SECRET_TEXT = /^[0-9A-Za-z]{43}$/;
 
 function checksum(body: string): string {
-  return base62(BigInt(crc32(body)), 6);
+  let text = '';
+  for (let rest = crc32(body); text.length < 6; rest = Math.floor(rest / 62))
+    text = (DIGITS[rest % 62] as string) + text;
+  return text;
 }
 
 function base62(number: bigint, length: number): string {

@@ -5,12 +5,19 @@ import { type Clock, instantText, parseInstant } from '../../base/clock.ts';
 import { Fault } from '../../base/fault.ts';
 import { newCorrelationId } from '../../base/ids.ts';
 import { formOf } from '../../contracts/form.ts';
+import { GROUP_NAME } from '../../contracts/published-script/index.ts';
 import { count, instant, matching, record } from '../../contracts/shape.ts';
 import { whileLocked } from '../../verbs/server-home.ts';
 import { readProven, writeProven } from '../state/proven-file.ts';
 import { isShaped } from '../state/shaped.ts';
 import { SERVER_ROLES, type ServerRole } from './roles.ts';
 import { isSameHash, isTokenText, newTokenText, secretHash } from './token-text.ts';
+
+/** The groups of a token. */
+export const tokenGroups = () =>
+  z
+    .array(matching(GROUP_NAME, 'the name of a group: letters, digits, ".", "_", ":", "@", "/" and "-"'))
+    .check(z.maxLength(50));
 
 /** What the server keeps of a token. The token itself is shown once and never stored. */
 const tokenShape = record({
@@ -19,6 +26,8 @@ const tokenShape = record({
   /** The first eight characters, to recognize a token by. */
   prefix: matching(/^pt_[0-9A-Za-z]{5}$/, 'the first eight characters of a token'),
   role: z.enum(SERVER_ROLES),
+  /** What `who` in script.yaml can name. */
+  groups: z.optional(tokenGroups()),
   sha256: matching(/^[0-9a-f]{64}$/, '64 hexadecimal digits'),
   created_at: instant(),
   expires_at: instant(),
@@ -30,7 +39,10 @@ const tokenShape = record({
 export type StoredToken = z.infer<typeof tokenShape>;
 
 /** A token without its hash, for lists. */
-export type TokenRow = Omit<StoredToken, 'sha256'> & { readonly state: 'active' | 'expired' | 'revoked' };
+export type TokenRow = Omit<StoredToken, 'sha256' | 'groups'> & {
+  readonly groups: readonly string[];
+  readonly state: 'active' | 'expired' | 'revoked';
+};
 
 const fileShape = record({
   schema_version: z.literal('server-tokens.v0'),
@@ -53,6 +65,8 @@ export class Tokens {
   readonly #folder: string;
   readonly #clock: Clock;
   #seen: string | undefined;
+  /** The changes by this process at the last look; undefined in the next turn of the event loop. */
+  #lookedAt: number | undefined;
   #byHash = new Map<string, StoredToken>();
   #byId = new Map<string, StoredToken>();
   /** Days of use that are not in the file yet. */
@@ -100,9 +114,10 @@ export class Tokens {
   async create(order: {
     readonly name: string;
     readonly role: ServerRole;
+    readonly groups?: readonly string[] | undefined;
     readonly expiresInMs?: number | undefined;
   }): Promise<{ readonly token: TokenRow; readonly text: string }> {
-    const { name, role, expiresInMs = TOKEN_EXPIRES_MS } = order;
+    const { name, role, groups = [], expiresInMs = TOKEN_EXPIRES_MS } = order;
     const nowMs = this.#clock.now();
     if (!(expiresInMs >= 1_000 && expiresInMs <= EXPIRES_MS_MAX))
       throw new Fault('usage', 'A token expires after 1 second to 3660 days. Use a time such as 90d.');
@@ -112,6 +127,7 @@ export class Tokens {
       name,
       prefix: text.slice(0, 8),
       role,
+      ...(groups.length > 0 && { groups: [...new Set(groups)] }),
       sha256: secretHash(text),
       created_at: instantText(nowMs),
       expires_at: instantText(nowMs + expiresInMs),
@@ -169,8 +185,8 @@ export class Tokens {
   }
 
   #row(token: StoredToken): TokenRow {
-    const { sha256: _, ...row } = token;
-    return { ...row, state: this.#stateOf(token) };
+    const { sha256: _, groups = [], ...row } = token;
+    return { ...row, groups, state: this.#stateOf(token) };
   }
 
   async #change(change: (tokens: readonly StoredToken[]) => readonly StoredToken[]): Promise<void> {
@@ -178,6 +194,7 @@ export class Tokens {
       const before = this.#read();
       const tokens = change(before.tokens);
       writeProven(this.#file, { schema_version: 'server-tokens.v0', changes: before.changes + 1, tokens });
+      changesHere++;
     });
     this.#load();
   }
@@ -186,8 +203,16 @@ export class Tokens {
     return path.join(this.#folder, FILE);
   }
 
-  /** Reads the file again if another process replaced it. */
+  /**
+   * Reads the file again if another process replaced it. Requests that are answered in one turn of the event loop share
+   * one look.
+   */
   #load(): void {
+    if (this.#lookedAt === changesHere) return;
+    this.#lookedAt = changesHere;
+    setImmediate(() => {
+      this.#lookedAt = undefined;
+    }).unref();
     const stat = lstatSync(this.#file, { bigint: true, throwIfNoEntry: false });
     const seen = stat && `${stat.ino}.${stat.size}.${stat.ctimeNs}`;
     if (seen === this.#seen && seen !== undefined) return;
@@ -206,4 +231,6 @@ export class Tokens {
   }
 }
 
+/** How often this process changed a token file. */
+let changesHere = 0;
 const USE_SAVED_AFTER_MS = 60_000;

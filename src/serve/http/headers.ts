@@ -1,8 +1,13 @@
 /** The headers of every answer. Answers of the API are never stored, framed or run; a page may run only its own files. */
-export function securityHeaders(kind: 'api' | 'page', styleMark = ''): Record<string, string> {
+export function securityHeaders(kind: 'api' | 'page', styleMark = ''): Readonly<Record<string, string>> {
+  return kind === 'api' ? API_HEADERS : headersWith(pagePolicy(styleMark));
+}
+
+const API_HEADERS = headersWith("default-src 'none'; frame-ancestors 'none'; sandbox");
+
+function headersWith(policy: string): Readonly<Record<string, string>> {
   return {
-    'content-security-policy':
-      kind === 'api' ? "default-src 'none'; frame-ancestors 'none'; sandbox" : pagePolicy(styleMark),
+    'content-security-policy': policy,
     'x-content-type-options': 'nosniff',
     'referrer-policy': 'no-referrer',
     'cross-origin-opener-policy': 'same-origin',

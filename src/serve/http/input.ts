@@ -7,11 +7,15 @@ import type { Route, RouteInput, Upload } from './route.ts';
 
 /** Reads and checks everything that a route takes. Throws a fault that names the first wrong key. */
 export async function inputOf(route: Route, request: Request, params: Record<string, string>): Promise<RouteInput> {
-  const query = Object.fromEntries(new URL(request.url).searchParams);
+  const hasQuery = request.url.includes('?');
+  const query = hasQuery ? Object.fromEntries(new URL(request.url).searchParams) : {};
   const input = {
     params: route.params && checkedInput(route.params, params, 'path'),
     query: checkedInput(route.query, query, 'query'),
-    body: isUpload(route.body) || !route.body ? undefined : checkedInput(route.body, await jsonOf(request), 'body'),
+    body:
+      isUpload(route.body) || !route.body
+        ? undefined
+        : checkedInput(route.body, await jsonOf(request, route.bodyBytesMax), 'body'),
   };
   return input as unknown as RouteInput;
 }
@@ -34,10 +38,10 @@ export function checkedInput(shape: Shape | undefined, value: unknown, part: str
   return value;
 }
 
-async function jsonOf(request: Request): Promise<unknown> {
+async function jsonOf(request: Request, bytesMax = JSON_BYTES_MAX): Promise<unknown> {
   if (!/^application\/json\s*(?:;|$)/i.test(request.headers.get('content-type') ?? ''))
     throw invalid('Send the body as application/json.');
-  const bytes = await bodyBytes(request, JSON_BYTES_MAX);
+  const bytes = await bodyBytes(request, bytesMax);
   try {
     return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
   } catch {
@@ -57,6 +61,14 @@ export async function bodyBytes(request: Request, bytesMax: number): Promise<Uin
     pieces.push(piece);
   }
   return Buffer.concat(pieces);
+}
+
+/** The key with which a client repeats an order; undefined without one. */
+export function idempotencyKey(request: Request): string | undefined {
+  const key = request.headers.get('idempotency-key') ?? undefined;
+  if (key !== undefined && !/^[\x21-\x7e]{1,200}$/.test(key))
+    throw invalid('The idempotency-key must be 1 to 200 printable characters.');
+  return key;
 }
 
 const JSON_BYTES_MAX = 1024 ** 2;

@@ -1,9 +1,8 @@
-import { closeSync, mkdirSync, openSync, rmSync, writeSync } from 'node:fs';
+import { closeSync, openSync, rmSync, writeSync } from 'node:fs';
 import path from 'node:path';
 import { Fault, fullDisk } from '../../base/fault.ts';
-import { newCorrelationId } from '../../base/ids.ts';
-import { OWN_FILE, OWN_FOLDER } from '../../base/private.ts';
-import { makeServerFolder } from '../../publish/server-folder.ts';
+import { OWN_FILE } from '../../base/private.ts';
+import { makeUploadFolder } from './uploads.ts';
 
 /** A form that a browser or a program sent. Its files are in `folder` until `drop`. */
 export interface ReceivedForm {
@@ -29,18 +28,27 @@ export async function receiveForm(request: Request, home: string, bytesMax: numb
   if (boundary === undefined) throw malformed('Send the form as multipart/form-data with a boundary');
   const tooLarge = new Fault('body_too_large', `The form is larger than ${bytesMax} bytes.`);
   if (Number(request.headers.get('content-length') ?? 0) > bytesMax) throw tooLarge;
-  const folder = path.join(home, 'server', 'uploads', newCorrelationId());
-  makeServerFolder(home, path.dirname(folder));
-  mkdirSync(folder, { mode: OWN_FOLDER });
+  const folder = makeUploadFolder(home);
   const parts = new FormParts(boundary, folder);
   const drop = (): void => rmSync(folder, { recursive: true, force: true });
   try {
     let bytes = 0;
+    let refusal: { readonly error: unknown; readonly atBytes: number } | undefined;
     for await (const piece of (request.body ?? []) as AsyncIterable<Uint8Array>) {
       bytes += piece.length;
       if (bytes > bytesMax) throw tooLarge;
-      parts.take(Buffer.from(piece));
+      // A client that is still sending reads no answer, so the rest is read too, within a limit.
+      if (refusal && bytes - refusal.atBytes > UNUSED_BYTES_MAX) throw refusal.error;
+      if (refusal) continue;
+      try {
+        parts.take(Buffer.from(piece));
+      } catch (error) {
+        refusal = { error, atBytes: bytes };
+        parts.abandon();
+        drop();
+      }
     }
+    if (refusal) throw refusal.error;
     return { ...parts.end(), drop };
   } catch (error) {
     parts.abandon();
@@ -48,6 +56,8 @@ export async function receiveForm(request: Request, home: string, bytesMax: numb
     throw error;
   }
 }
+
+const UNUSED_BYTES_MAX = 64 * 1024 ** 2;
 
 const PARTS_MAX = 2_000;
 const HEAD_BYTES_MAX = 8 * 1024;

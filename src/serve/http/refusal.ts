@@ -1,7 +1,8 @@
-import type { Fault } from '../../base/fault.ts';
+import { codeOf, Fault, fullDisk } from '../../base/fault.ts';
 import { InputsFault } from '../../publish/inputs-fault.ts';
 import type { FieldFault } from '../../publish/inputs.ts';
 import { BusyFault } from '../operation/busy-fault.ts';
+import { AnswersFault } from '../../verbs/answers-fault.ts';
 import type { RefusalStatus, Route } from './route.ts';
 
 /** A refusal as the API sends it. */
@@ -17,6 +18,7 @@ export interface HttpRefusal {
 /** The refusals that every route shares. */
 export const COMMON_REFUSALS: Readonly<Record<string, RefusalStatus>> = {
   wrong_host: 400,
+  client_gone: 400,
   not_signed_in: 401,
   bad_token: 401,
   bad_secret: 401,
@@ -32,12 +34,49 @@ export const COMMON_REFUSALS: Readonly<Record<string, RefusalStatus>> = {
   invalid_input: 422,
   body_too_large: 413,
   too_many_requests: 429,
+  busy: 503,
+  too_slow: 503,
+  thread_failed: 503,
   audit_failed: 503,
   write_failed: 503,
+  storage_failed: 503,
+  order_failed: 503,
+  upload_failed: 503,
+  publish_failed: 503,
+  journal_failed: 503,
+  folder_failed: 503,
+  server_folder: 503,
+  state_folder: 503,
+  foreign_state: 503,
+  lock_failed: 503,
   oidc_unreachable: 503,
   draining: 503,
   bug: 500,
 };
+
+/** What an error means for a client: the disk of the server fails, or the server has a bug. */
+export function faultOfError(error: unknown): Fault {
+  if (error instanceof Fault) return error;
+  if (!DISK.has(codeOf(error))) return new Fault('bug', 'The server hit an internal error.', { cause: error });
+  const message = `The server cannot read or write its files${fullDisk(error)}. Try again later, or tell its operator.`;
+  return new Fault('storage_failed', message, { cause: error });
+}
+
+const DISK: ReadonlySet<string> = new Set([
+  'EACCES',
+  'EDQUOT',
+  'EIO',
+  'EISDIR',
+  'ELOOP',
+  'EMFILE',
+  'ENFILE',
+  'ENOENT',
+  'ENOSPC',
+  'ENOTDIR',
+  'EPERM',
+  'EROFS',
+  'ESTALE',
+]);
 
 /** How a route refuses because of a fault. The message of a fault is safe to send. */
 export function httpRefusal(fault: Fault, route: Route | undefined): HttpRefusal {
@@ -48,6 +87,6 @@ export function httpRefusal(fault: Fault, route: Route | undefined): HttpRefusal
     code,
     message,
     ...(fault instanceof BusyFault && { retryAfterS: fault.retryAfterS }),
-    ...(fault instanceof InputsFault && { fields: fault.fields }),
+    ...((fault instanceof InputsFault || fault instanceof AnswersFault) && { fields: fault.fields }),
   };
 }

@@ -22,16 +22,18 @@ export interface Route {
   readonly query?: Shape;
   /** The shape of a JSON body, or an upload that the route reads itself. */
   readonly body?: Shape | Upload;
+  /** The most bytes of a JSON body; 1 MiB by default. */
+  readonly bodyBytesMax?: number;
   /** The shape of the JSON answer, or another media type. */
   readonly gives: Shape | Media;
   /** The status of a successful answer; 200 by default. */
-  readonly status?: 200 | 202 | 204 | 302;
+  readonly status?: 200 | 201 | 202 | 204 | 302;
   /** The codes with which it refuses, and their statuses. Every route may also refuse with the codes in `refusal.ts`. */
   readonly refuses?: Readonly<Record<string, RefusalStatus>>;
   act(input: RouteInput, asking: RouteContext): unknown;
 }
 
-export type RefusalStatus = 400 | 401 | 403 | 404 | 409 | 413 | 422 | 429 | 500 | 503;
+export type RefusalStatus = 400 | 401 | 403 | 404 | 409 | 410 | 413 | 422 | 429 | 500 | 503;
 
 /** A body that is not JSON. The route reads it as a stream. */
 export interface Upload {
@@ -73,6 +75,10 @@ export class Content {
     this.headers = headers;
   }
 }
+
+/** A text that is JSON already. */
+export const jsonContent = (text: string): Content =>
+  new Content(text, { 'content-type': 'application/json; charset=utf-8' });
 
 /** An answer that writes to the connection itself, such as a stream of events. */
 export class Streamed {

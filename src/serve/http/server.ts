@@ -1,13 +1,21 @@
+import { ScriptRunList } from '../../verbs/publish/published-view.ts';
+import { ReadingThreads } from '../../verbs/reading/reading-threads.ts';
 import { BusyFault } from '../operation/busy-fault.ts';
 import type { Access } from '../access/access.ts';
 import { LiveHub } from '../live/hub.ts';
 import type { ServerLog } from '../operation/log.ts';
+import { ClientSlots } from '../operation/slots.ts';
 import { ServerMetrics } from '../operation/metrics.ts';
 import { ScriptRunner } from '../orders/script-runner.ts';
 import type { Orders } from '../orders/orders.ts';
 import { Pages } from './pages.ts';
+import { FileData } from '../runs/file-data.ts';
+import { HistoryData } from '../runs/history-data.ts';
+import { EvidenceData } from '../runs/evidence-data.ts';
+import { ComparisonIndex } from '../runs/comparisons.ts';
 import { RunData } from '../runs/run-data.ts';
 import { RunIndex } from '../runs/run-index.ts';
+import { RunPages } from '../runs/run-list.ts';
 
 /** What the routes act on. */
 export class Server {
@@ -20,10 +28,19 @@ export class Server {
   readonly metrics = new ServerMetrics();
   readonly pages = new Pages();
   readonly runs: RunIndex;
+  /** Threads that read large folders. */
+  readonly threads = new ReadingThreads();
+  readonly runPages: RunPages;
   readonly data: RunData;
+  readonly comparisons: ComparisonIndex;
+  readonly evidence: EvidenceData;
+  readonly history: HistoryData;
+  readonly files: FileData;
+  readonly uploads = new ClientSlots({ max: 4, perIdentity: 2 });
   readonly live = new LiveHub();
   /** Runs of published scripts. */
   readonly scripts: ScriptRunner;
+  readonly scriptRuns: ScriptRunList;
   readonly orders: Orders;
   #isDraining = false;
 
@@ -34,8 +51,14 @@ export class Server {
     this.log = log;
     this.orders = orders;
     this.runs = new RunIndex(home, orders);
-    this.data = new RunData(cwd);
+    this.runPages = new RunPages(this.runs);
+    this.data = new RunData(cwd, this.threads);
+    this.files = new FileData(cwd, this.threads);
+    this.comparisons = new ComparisonIndex({ cwd, home, threads: this.threads });
+    this.history = new HistoryData({ cwd, home, runs: this.runs, threads: this.threads });
+    this.evidence = new EvidenceData({ cwd, home, threads: this.threads });
     this.scripts = new ScriptRunner({ cwd, home, log });
+    this.scriptRuns = new ScriptRunList(home);
   }
 
   checkReady(): void {

@@ -1,6 +1,7 @@
 import type { RemoteRules } from '../../verbs/remote-suite.ts';
 import type { ServerLog } from '../operation/log.ts';
 import { serverFolder } from '../state/server-folder.ts';
+import { intentOrders } from './intent-orders.ts';
 import { Orders } from './orders.ts';
 import { suiteOrders } from './suite-orders.ts';
 
@@ -8,6 +9,8 @@ import { suiteOrders } from './suite-orders.ts';
 export interface Ordering extends RemoteRules {
   /** How many suites run at once. */
   readonly runs: number;
+  /** How many intents run at once. */
+  readonly intents: number;
   /** How many orders of one identity may wait. */
   readonly waitingPerIdentity: number;
   /** The environment of the processes that run suites; that of the server by default. */
@@ -18,12 +21,22 @@ export interface Ordering extends RemoteRules {
 
 /** Reads the orders of a project. */
 export function openOrders(cwd: string, home: string, log: ServerLog, ordering: Partial<Ordering>): Orders {
-  const { secrets = {}, origins = [], runs = RUNS, waitingPerIdentity = WAITING_PER_IDENTITY, environment } = ordering;
+  const {
+    secrets = {},
+    origins = [],
+    runs = RUNS,
+    intents = INTENTS,
+    waitingPerIdentity = WAITING_PER_IDENTITY,
+    environment,
+  } = ordering;
   return new Orders({
     root: serverFolder(home, 'orders'),
     log,
-    kinds: { suite: suiteOrders({ cwd, home, environment, rules: { secrets, origins } }) },
-    limits: { atOnce: { suites: runs, intents: INTENTS }, waitingMax: WAITING_MAX, waitingPerIdentity },
+    kinds: {
+      suite: suiteOrders({ cwd, home, environment, rules: { secrets, origins } }),
+      intent: intentOrders({ cwd, home, log }),
+    },
+    limits: { atOnce: { suites: runs, intents }, waitingMax: WAITING_MAX, waitingPerIdentity },
   });
 }
 

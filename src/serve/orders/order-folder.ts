@@ -1,8 +1,8 @@
-import { closeSync, existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
+import { closeSync, lstatSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import * as z from 'zod/mini';
 import { syncFolder, writeAtomic } from '../../base/atomic.ts';
-import { Fault, fullDisk } from '../../base/fault.ts';
+import { codeOf, Fault, fullDisk } from '../../base/fault.ts';
 import { OWN_FOLDER } from '../../base/private.ts';
 import { formOf } from '../../contracts/form.ts';
 import { anyObject, count, instant, record } from '../../contracts/shape.ts';
@@ -68,6 +68,12 @@ export function createOrder(
 ): void {
   try {
     mkdirSync(folder, { mode: OWN_FOLDER });
+  } catch (cause) {
+    if (codeOf(cause) === 'EEXIST')
+      throw new Fault('run_exists', 'Another order has this run id or key. Use another one.', { cause });
+    throw new Fault('order_failed', `The order could not be stored${fullDisk(cause)}.`, { cause });
+  }
+  try {
     mkdirSync(filesOf(folder), { mode: OWN_FOLDER });
     for (const { name, bytes } of files) writeAtomic(path.join(filesOf(folder), name), bytes);
     const journal = Journal.open<OrderLine>(folder);
@@ -107,7 +113,8 @@ export function noteOrder(folder: string, line: OrderLine): void {
 
 /** `unstored`: its line `ordered` was never written. `foreign`: this user's Proctor did not write it here. */
 export function readOrder(folder: string): StoredOrder | 'unstored' | 'foreign' {
-  if (!existsSync(path.join(folder, JOURNAL))) return 'unstored';
+  // Throws if the disk fails: an unreadable journal must not count as a missing one.
+  if (!lstatSync(path.join(folder, JOURNAL), { throwIfNoEntry: false })) return 'unstored';
   let read: ReturnType<typeof provenLines>;
   try {
     read = provenLines(folder, JournalChain.read(folder));

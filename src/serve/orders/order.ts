@@ -58,8 +58,19 @@ export class Order implements OrderToRun {
 
   end({ how, message }: NonNullable<OrderEnd>): void {
     const ended: EndedLine = { is: 'ended', at: instantText(systemClock.now()), how, message };
+    this.note(ended);
+    this.#endHere(ended);
+  }
+
+  /** Ends it although the line cannot be written now. Returns a function that tries to write it again. */
+  endUnwritten({ how, message }: NonNullable<OrderEnd>): () => void {
+    const ended: EndedLine = { is: 'ended', at: instantText(systemClock.now()), how, message };
+    this.#endHere(ended);
+    return () => this.note(ended);
+  }
+
+  #endHere(ended: EndedLine): void {
     this.ended = ended;
     this.state = 'ended';
-    this.note(ended);
   }
 }

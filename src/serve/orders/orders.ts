@@ -5,10 +5,11 @@ import { instantText, systemClock } from '../../base/clock.ts';
 import { Fault } from '../../base/fault.ts';
 import { takeOrdersLock } from '../../verbs/orders-lock.ts';
 import { BusyFault } from '../operation/busy-fault.ts';
-import { createOrder, noteOrder, type OrderedLine, orderNames, readOrder } from './order-folder.ts';
+import { createOrder, noteOrder, type OrderedLine } from './order-folder.ts';
 import type { OrderEnd, OrderRunning } from './order-kind.ts';
 import type { NewOrder, OrdersOptions, OrderView } from './order-terms.ts';
 import { Order } from './order.ts';
+import { storedOrder, storedOrders } from './stored-orders.ts';
 
 /*
  * What is written, in this order. The server may be killed between any two steps.
@@ -37,15 +38,7 @@ export class Orders {
     this.#options = options;
     this.#lock = takeOrdersLock(options.root);
     if (!this.#lock) options.log.note('orders_taken', { message: ANOTHER });
-    else for (const name of orderNames(options.root)) this.#read(name);
-  }
-
-  #read(name: string): void {
-    const folder = path.join(this.#options.root, name);
-    const stored = readOrder(folder);
-    if (stored === 'foreign') this.#options.log.note('foreign_order', { run_id: name, message: FOREIGN });
-    else if (stored === 'unstored') rmSync(folder, { recursive: true, force: true });
-    else this.#orders.set(name, new Order(name, folder, stored));
+    else for (const order of storedOrders(options.root, options.log)) this.#orders.set(order.id, order);
   }
 
   /** Continues what earlier servers began, and starts what waits. */
@@ -89,13 +82,27 @@ export class Orders {
     order.isNew = true;
     try {
       await this.#kindOf(order).prepare(order);
-      order.note({ is: 'laid' });
     } catch (error) {
       this.#orders.delete(order.id);
       rmSync(order.folder, { recursive: true, force: true });
       throw error;
     } finally {
       order.isPreparing = false;
+    }
+    order.isNew = false;
+    // The run is prepared. If the line cannot be written, it is written when the run begins.
+    this.#tryTo('lay_order', order, () => order.note({ is: 'laid' }));
+  }
+
+  /** Returns whether the act succeeded. A failing disk must not end the server. */
+  #tryTo(what: string, { id }: Order, act: () => void): boolean {
+    try {
+      act();
+      return true;
+    } catch (cause) {
+      const fault = cause instanceof Fault ? cause : new Fault('storage_failed', UNWRITTEN, { cause });
+      this.#options.log.fault(what, id, fault);
+      return false;
     }
   }
 
@@ -114,9 +121,10 @@ export class Orders {
     const at = instantText(systemClock.now());
     if (!known) createOrder(folder, [], ordered);
     noteOrder(folder, { is: 'again', at, by });
-    this.#read(id);
+    const order = storedOrder(this.#options.root, id, this.#options.log) as Order;
+    this.#orders.set(id, order);
     this.#pump();
-    return this.#view(this.#orders.get(id) as Order);
+    return this.#view(order);
   }
 
   /** Cancels an order, and waits until its run has stopped. */
@@ -124,8 +132,11 @@ export class Orders {
     const order = this.#orders.get(id);
     if (!order || order.state === 'ended') return undefined;
     await order.ready;
-    if (order.state === 'waiting') this.#end(order, { how: 'cancelled', message: null });
-    else {
+    if (order.state === 'waiting') {
+      // If the write fails, the order keeps waiting, and the client gets the error.
+      order.end({ how: 'cancelled', message: null });
+      this.#ended(order);
+    } else {
       order.cancel.abort();
       const isOver = await Promise.race([order.over, wait(CANCEL_MS, 'late', { ref: false })]);
       if (isOver === 'late')
@@ -138,6 +149,13 @@ export class Orders {
   find(id: string): OrderView | undefined {
     const order = this.#orders.get(id);
     return order && this.#view(order);
+  }
+
+  /** The intents that wait or begin, oldest first. Their runs may have no folder yet. */
+  openIntents(): string[] {
+    return this.#inOrder()
+      .filter(({ state, ordered }) => state !== 'ended' && ordered.kind === 'intent')
+      .map(({ id }) => id);
   }
 
   #view(order: Order): OrderView {
@@ -185,11 +203,7 @@ export class Orders {
 
   #begin(order: Order): void {
     const { log } = this.#options;
-    try {
-      order.begin();
-    } catch (error) {
-      if (!(error instanceof Fault)) throw error;
-      log.fault('begin_order', order.id, error);
+    if (!this.#tryTo('begin_order', order, () => order.begin())) {
       setTimeout(() => this.#pump(), AGAIN_MS).unref();
       return;
     }
@@ -213,20 +227,24 @@ export class Orders {
   }
 
   #end(order: Order, end: Parameters<Order['end']>[0]): void {
-    try {
-      order.end(end);
-    } catch (error) {
-      // The next server finds the run sealed, and ends the order then.
-      if (!(error instanceof Fault)) throw error;
-      this.#options.log.fault('end_order', order.id, error);
-    }
-    this.#options.log.note('order_ended', { run_id: order.id, how: end.how });
+    if (!this.#tryTo('end_order', order, () => order.end(end))) this.#endLater(order, order.endUnwritten(end));
+    this.#ended(order);
+  }
+
+  /** Without the line, the next server would continue an order that a client cancelled. */
+  #endLater(order: Order, write: () => void): void {
+    setTimeout(() => {
+      if (order.state === 'ended' && !this.#tryTo('end_order', order, write)) this.#endLater(order, write);
+    }, AGAIN_MS).unref();
+  }
+
+  #ended(order: Order): void {
+    this.#options.log.note('order_ended', { run_id: order.id, how: order.ended?.how ?? null });
     const ended = this.#inOrder().filter(({ state }) => state === 'ended');
-    // A run that was not finished may be resumed, and needs the files of its order.
-    const old = ended.slice(0, -ENDED_MAX).filter(one => one.ended?.how !== 'cancelled');
-    for (const { id, folder } of old) {
-      this.#orders.delete(id);
-      rmSync(folder, { recursive: true, force: true });
+    const old = ended.slice(0, -ENDED_MAX).filter(one => !mayResume(one));
+    for (const one of old) {
+      this.#orders.delete(one.id);
+      this.#tryTo('remove_order', one, () => rmSync(one.folder, { recursive: true, force: true }));
     }
   }
 
@@ -264,9 +282,14 @@ export class Orders {
   }
 }
 
+/** A suite that was not finished may be resumed, and needs the files of its order. */
+function mayResume({ ordered, ended }: Order): boolean {
+  return ordered.kind === 'suite' && ended?.how === 'cancelled';
+}
+
 const ANOTHER = 'Another server of this project takes its orders. Stop that server, or order from it.';
-const FOREIGN = 'The order was not stored by this user on this machine, so the server does not start it.';
+const UNWRITTEN = 'The journal of an order cannot be written.';
 const RETRY_S = 30;
-const AGAIN_MS = 10_000;
+const AGAIN_MS = 2_000;
 const CANCEL_MS = 60_000;
 const ENDED_MAX = 1_000;

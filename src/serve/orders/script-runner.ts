@@ -1,15 +1,15 @@
-import { existsSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
-import path from 'node:path';
 import { Fault } from '../../base/fault.ts';
 import { newCorrelationId } from '../../base/ids.ts';
 import { ProgressReader } from '../../publish/progress.ts';
-import { readRecord, recordedRuns } from '../../publish/script-runs.ts';
 import { tendScriptRuns } from '../../verbs/publish/expire-runs.ts';
 import type { LiveRun } from '../../verbs/publish/published-view.ts';
 import { cancelStaged, type PublishedOrder, runStaged, stagePublished } from '../../verbs/publish/run-published.ts';
 import { BusyFault } from '../operation/busy-fault.ts';
 import type { ServerLog } from '../operation/log.ts';
+import { LeftRuns } from './left-runs.ts';
+import { OrderKeys } from './order-keys.ts';
+import { openScriptOrders } from './script-orders.ts';
 
 interface Waiting {
   readonly runId: string;
@@ -30,6 +30,8 @@ export class ScriptRunner {
   readonly #slots = Math.max(SLOTS_MIN, 2 * availableParallelism());
   #waiting: Waiting[] = [];
   readonly #running = new Map<string, Running>();
+  readonly #left: LeftRuns;
+  readonly #keys = new OrderKeys();
   #isStopping = false;
   #timer: NodeJS.Timeout | undefined;
   #tending: Promise<void> = Promise.resolve();
@@ -38,20 +40,36 @@ export class ScriptRunner {
     this.#cwd = cwd;
     this.#home = home;
     this.#log = log;
+    this.#left = new LeftRuns({ cwd, log, again: run => this.#wait(run) });
   }
 
-  /** Accepts an order. Refuses bad inputs, and more orders than the server can hold. */
-  order(order: PublishedOrder & { readonly by: string }): {
-    readonly run_id: string;
-    readonly position: number | null;
-  } {
+  /**
+   * Accepts an order. Refuses bad inputs, and more orders than the server can hold. The same order with the same key is
+   * accepted once.
+   */
+  order(
+    order: PublishedOrder & { readonly by: string },
+    key?: string,
+  ): { readonly run_id: string; readonly position: number | null } {
+    const repeat = key === undefined ? undefined : this.#keys.of(order, key);
+    const known = repeat && this.#keys.find(order.by, repeat);
+    if (known !== undefined) return this.#ordered(known);
     const own = this.#waiting.filter(({ by }) => by === order.by).length;
     if (this.#waiting.length >= WAITING_MAX || own >= WAITING_PER_PERSON_MAX)
       throw new BusyFault('queue_full', 'Too many runs are waiting. Try again later.', 30);
-    const { runId } = stagePublished({ ...order, cwd: this.#cwd });
-    this.#waiting.push({ runId, by: order.by });
-    this.#startNext();
+    const { runId } = stagePublished({ ...order, cwd: this.#cwd, ...(repeat && { repeat }) });
+    if (repeat) this.#keys.keep(order.by, repeat, runId);
+    this.#wait({ runId, by: order.by });
+    return this.#ordered(runId);
+  }
+
+  #ordered(runId: string) {
     return { run_id: runId, position: this.live(runId).position ?? null };
+  }
+
+  #wait({ runId, by }: Waiting): void {
+    this.#waiting.push({ runId, by });
+    this.#startNext();
   }
 
   /** What only this process knows about a run. */
@@ -75,14 +93,12 @@ export class ScriptRunner {
     return isWaiting || running !== undefined;
   }
 
-  /** Accepts again the orders that a server left when it died. Runs that had begun are completed by `recover`. */
+  /** Accepts again the orders that a dead server left, and completes the runs that had begun. */
   resume(): void {
-    for (const runId of recordedRuns(this.#home).reverse()) {
-      const record = readRecord(this.#home, runId);
-      const isOpen = record && !record.refused && !existsSync(path.join(this.#home, 'runs', 'script', runId));
-      const isKnown = this.#running.has(runId) || this.#waiting.some(one => one.runId === runId);
-      if (isOpen && !isKnown) this.#waiting.push({ runId, by: record.ordered.by });
-    }
+    const { unbegun, begun, repeats } = openScriptOrders(this.#home, this.#log);
+    for (const { by, repeat, runId } of repeats) this.#keys.keep(by, repeat, runId);
+    this.#waiting.push(...unbegun);
+    this.#left.take(begun);
     this.#startNext();
   }
 
@@ -112,7 +128,7 @@ export class ScriptRunner {
     }, drainMs);
     await Promise.all(Array.from(this.#running.values(), ({ ended }) => ended));
     clearTimeout(timer);
-    await this.#tending;
+    await Promise.all([this.#tending, this.#left.stop()]);
   }
 
   #startNext(): void {
@@ -121,12 +137,12 @@ export class ScriptRunner {
       if (!next) return;
       const stop = new AbortController();
       const progress = new ProgressReader();
-      const ended = this.#run(next.runId, stop.signal, progress);
+      const ended = this.#run(next, stop.signal, progress);
       this.#running.set(next.runId, { ...next, stop, progress, ended });
     }
   }
 
-  async #run(runId: string, signal: AbortSignal, progress: ProgressReader): Promise<void> {
+  async #run({ runId, by }: Waiting, signal: AbortSignal, progress: ProgressReader): Promise<void> {
     try {
       await runStaged(this.#cwd, runId, {
         signal,
@@ -138,6 +154,8 @@ export class ScriptRunner {
     } catch (error) {
       const fault = error instanceof Fault ? error : new Fault('bug', 'A run failed.', { cause: error });
       this.#log.fault('script_run', newCorrelationId(), fault);
+      // A full disk can keep a run from being sealed, and its refusal from being noted.
+      this.#left.takeLater({ runId, by, isOver: true });
     } finally {
       this.#running.delete(runId);
       this.#startNext();

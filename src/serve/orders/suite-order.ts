@@ -11,14 +11,15 @@ import type { SuiteOrderInput } from './suite-orders.ts';
 const fileName = () =>
   matching(/^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/, 'a file name of letters, digits, ".", "-" and "_"');
 
-const orderedFile = record({
+/** A file in an order. Its name cannot be a path. */
+export const orderedFile = record({
   name: fileName(),
   text: z.string().check(z.refine(text => text.isWellFormed(), { error: 'must be valid Unicode' })),
 });
 
 /** The body of `POST /v1/runs`. Keys have the names of the flags of `proctor run suite`. */
 export const suiteOrderShape = record({
-  /** A name for the run; the server makes one by default. The same order with the same name is taken once. */
+  /** A name for the run; the server makes one by default. The server accepts the same order with the same name once. */
   run_id: z.optional(matching(/^[A-Za-z0-9][A-Za-z0-9._-]{0,95}$/, 'a run name')),
   as: z.enum(['baseline', 'new']),
   suite: z.optional(z.string().check(z.maxLength(100))),

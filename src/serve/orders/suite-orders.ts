@@ -58,13 +58,14 @@ export function suiteOrders(options: SuiteOrdersOptions): OrderKind {
   };
 }
 
-/** Follows one suite until it is over, and starts its process if none runs it. */
+/** Follows one suite until it is sealed and judged, and starts its process if none runs it. */
 class SuiteWatch {
   readonly #place: RunFolder;
   readonly #running: OrderRunning;
   readonly #options: SuiteOrdersOptions;
   readonly #resultFile: string;
   #owner: CommandOwner | undefined;
+  #starts = 0;
 
   constructor(place: RunFolder, order: OrderToRun, running: OrderRunning, options: SuiteOrdersOptions) {
     this.#place = place;
@@ -76,17 +77,18 @@ class SuiteWatch {
 
   async untilOver(): Promise<OrderEnd> {
     const { cancel, leave } = this.#running;
-    for (let starts = 0; ; ) {
+    for (;;) {
       await this.#untilOwnerEnds();
       if (leave.aborted) return undefined;
-      const { life, owner } = suiteLife(this.#place);
+      const { life, owner, isUnjudged } = suiteLife(this.#place);
       this.#owner = owner;
-      if (life === 'finished') return { how: 'finished', message: null };
+      if (life === 'finished' && (!isUnjudged || cancel.aborted)) return FINISHED;
       if (life === 'gone') return failed('The run folder was removed.');
       if (life === 'foreign' || life === 'unknown') return failed("Proctor cannot prove the run's journal.");
       if (life === 'alive') continue;
       if (cancel.aborted) return { how: 'cancelled', message: null };
-      if (++starts > STARTS_MAX) return failed(`The process of the run died ${STARTS_MAX} times.`);
+      if (++this.#starts > STARTS_MAX && isUnjudged) return { how: 'finished', message: UNJUDGED };
+      if (this.#starts > STARTS_MAX) return failed(`The process of the run died ${STARTS_MAX} times.`);
       const code = await this.#start();
       if (code === null || leave.aborted || cancel.aborted) continue;
       const end = await this.#refusedOrStopped(code);
@@ -100,20 +102,32 @@ class SuiteWatch {
     const { owner, ended } = startSuiteProcess(this.#place, cwd, environment, this.#resultFile);
     if (!owner) return ended;
     this.#owner = owner;
-    this.#running.note({ is: 'started', owner });
+    this.#noteStarted(owner);
     const [code] = await Promise.all([ended, this.#untilOwnerEnds()].map(one => Promise.race([one, this.#left()])));
     return typeof code === 'number' ? code : null;
   }
 
+  /** Without the line, the next server finds the process by the journal of the run, or by its lock. */
+  #noteStarted(owner: CommandOwner): void {
+    try {
+      this.#running.note({ is: 'started', owner });
+    } catch {
+      // The process runs, so the order must not end because the disk is full.
+    }
+  }
+
   /** How a process that ended by itself leaves an open run; undefined if another process runs it. */
   async #refusedOrStopped(code: number): Promise<OrderEnd> {
-    if (suiteLife(this.#place).life !== 'dead') return undefined;
+    const { life, isUnjudged } = suiteLife(this.#place);
+    if (life !== 'dead' && !isUnjudged) return undefined;
     const refusal = suiteRefusal(this.#resultFile);
     if (refusal?.code === 'alive') {
-      // Another process holds the lock of the run, and will soon name itself in the journal.
+      // Another process holds the lock of the run. It will soon name itself in the journal, or it judges the answers.
+      this.#starts = 0;
       await wait(STARTING_MS);
       return undefined;
     }
+    if (isUnjudged) return code === INTERRUPTED ? FINISHED : { how: 'finished', message: refusal?.message ?? UNJUDGED };
     if (code === INTERRUPTED) return { how: 'cancelled', message: null };
     return failed(refusal?.message ?? `The process of the run ended with exit code ${code}.`);
   }
@@ -143,6 +157,8 @@ function failed(message: string): OrderEnd {
   return { how: 'failed', message };
 }
 
+const FINISHED: OrderEnd = { how: 'finished', message: null };
+const UNJUDGED = 'All cases were sent and sealed, but the answers could not be judged. Resume the run to judge them.';
 const STARTS_MAX = 5;
 const LOOK_MS = 50;
 const STARTING_MS = 500;

@@ -3,6 +3,7 @@ import { auditRoute } from './audit.ts';
 import { DATA_ROUTES } from './data.ts';
 import { runEventsRoute } from './events.ts';
 import { healthzRoute, metricsRoute, readyzRoute } from './health.ts';
+import { INTENT_ROUTES } from './intents.ts';
 import { openApiRoute } from './openapi.ts';
 import { cancelRunRoute, resumeRunRoute, startSuiteRoute } from './orders.ts';
 import { packRoute } from './pack.ts';
@@ -40,6 +41,7 @@ export const ROUTES: readonly Route[] = [
   startSuiteRoute,
   cancelRunRoute,
   resumeRunRoute,
+  ...INTENT_ROUTES,
   packRoute,
   ...DATA_ROUTES,
   runEventsRoute,

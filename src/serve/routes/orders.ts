@@ -4,12 +4,13 @@ import { Fault } from '../../base/fault.ts';
 import { count, record } from '../../contracts/shape.ts';
 import { cancelRun } from '../../verbs/cancel-run.ts';
 import { suiteLife } from '../../verbs/suite-process.ts';
+import { idempotencyKey } from '../http/input.ts';
 import { type RefusalStatus, route } from '../http/route.ts';
 import { suiteOrderIn, SUITE_ORDER_BYTES_MAX } from '../http/suite-order-body.ts';
 import { suiteOrderOf } from '../orders/suite-order.ts';
 import { runAt, runParams } from './run-at.ts';
 
-const orderState = record({
+export const orderState = record({
   run_id: z.string(),
   state: z.enum(['waiting', 'running', 'ended']),
   position: z.nullable(count()),
@@ -40,15 +41,13 @@ export const startSuiteRoute = route({
   method: 'POST',
   path: '/v1/runs',
   role: 'runner',
-  why: 'Orders a suite run. The same order with the same run id or idempotency-key is taken once.',
+  why: 'Orders a suite run. Accepts the same order with the same run id or idempotency-key once.',
   body: { upload: ['application/json', 'multipart/form-data'], bytesMax: SUITE_ORDER_BYTES_MAX },
   gives: orderState,
   status: 202,
   refuses: SUITE_REFUSALS,
   act: async (_, { server, who, request }) => {
-    const key = request.headers.get('idempotency-key');
-    if (key !== null && !/^[\x21-\x7e]{1,200}$/.test(key))
-      throw new Fault('invalid_input', 'The idempotency-key must be 1 to 200 printable characters.');
+    const key = idempotencyKey(request) ?? null;
     return server.orders.place(suiteOrderOf(await suiteOrderIn(request), who.id, key));
   },
 });
@@ -77,7 +76,7 @@ export const resumeRunRoute = route({
   method: 'POST',
   path: '/v1/runs/{run_id}/resume',
   role: 'runner',
-  why: 'Resumes an interrupted suite.',
+  why: 'Resumes an interrupted suite, or judges one whose process died before it had judged the answers.',
   params: runParams,
   gives: orderState,
   status: 202,
@@ -88,8 +87,9 @@ export const resumeRunRoute = route({
     const place = runAt(params.run_id, server);
     const { lane } = place;
     if (lane !== 'baseline' && lane !== 'new') throw new Fault('not_resumable', 'Only a suite can be resumed.');
-    const why = NOT_RESUMABLE[suiteLife(place).life];
-    if (why !== undefined) throw new Fault('not_resumable', why);
+    const { life, isUnjudged } = suiteLife(place);
+    const why = NOT_RESUMABLE[life];
+    if (why !== undefined && !isUnjudged) throw new Fault('not_resumable', why);
     const at = instantText(systemClock.now());
     const input = { lane, suite: null };
     return server.orders.again(place.id, who.id, {

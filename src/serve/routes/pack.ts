@@ -1,8 +1,10 @@
 import { createReadStream, rmSync } from 'node:fs';
 import path from 'node:path';
 import { Readable } from 'node:stream';
+import { Fault } from '../../base/fault.ts';
 import { newCorrelationId } from '../../base/ids.ts';
 import { packRun } from '../../verbs/pack.ts';
+import { outputStates } from '../../verbs/publish/published-downloads.ts';
 import { Content, route } from '../http/route.ts';
 import { serverFolder } from '../state/server-folder.ts';
 import { runAt, runParams } from './run-at.ts';
@@ -15,9 +17,16 @@ export const packRoute = route({
   why: 'Gives a finished run as one file that anyone can verify, without internal files.',
   params: runParams,
   gives: { media: 'application/x-tar' },
-  refuses: { not_sealed: 409, not_valid: 409, interrupted: 409 },
-  act: async ({ params }, { server, signal }) => {
+  refuses: { not_sealed: 409, not_valid: 409, interrupted: 409, file_withheld: 403 },
+  act: async ({ params }, { server, signal, who }) => {
     const place = runAt(params.run_id, server);
+    // A pack contains every sealed file, so it would bypass the operator's scan.
+    const held = outputStates(server.cwd, place.id);
+    if (who.role !== 'admin' && held !== undefined && held.size > 0)
+      throw new Fault(
+        'file_withheld',
+        "The operator's scan withholds a file of this run. Ask an administrator for the pack.",
+      );
     const out = path.join(serverFolder(server.home, 'packs'), `${newCorrelationId()}.tar`);
     try {
       const { bytes, runId: id } = await packRun(place.folder, { cwd: server.cwd, out, signal });

@@ -10,7 +10,7 @@ export const runParams = record({ run_id: runId() });
 
 /** The run with exactly this id. An id from outside is compared with the folders that exist; it never becomes a path. */
 export function runAt(id: string, { runs }: Pick<Server, 'runs'>): RunPlace {
-  const place = runs.places().find(one => one.id === id);
+  const place = runs.find(id);
   if (!place) throw new Fault('no_run', `There is no run ${id}.`);
   return place;
 }

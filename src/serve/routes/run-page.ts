@@ -1,10 +1,10 @@
 import * as z from 'zod/mini';
 import { Fault } from '../../base/fault.ts';
 import { anyObject, record } from '../../contracts/shape.ts';
-import { Content, route } from '../http/route.ts';
+import { jsonContent, route } from '../http/route.ts';
 import { runAt, runParams } from './run-at.ts';
 
-const pageTop = record({
+export const pageTop = record({
   subject: z.string(),
   id: z.string(),
   at: z.nullable(z.string()),
@@ -31,8 +31,6 @@ export const runPageRoute = route({
   act: async ({ params }, { server }) => {
     const page = await server.data.page(runAt(params.run_id, server));
     if (page === undefined) throw new Fault('no_page', 'A suite run has no such page. Ask for its report.');
-    return new Content(page, { 'content-type': JSON_TYPE });
+    return jsonContent(page);
   },
 });
-
-const JSON_TYPE = 'application/json; charset=utf-8';

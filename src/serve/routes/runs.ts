@@ -1,7 +1,6 @@
 import * as z from 'zod/mini';
 import { count, matching, record } from '../../contracts/shape.ts';
-import { listedRuns } from '../runs/run-list.ts';
-import { route } from '../http/route.ts';
+import { Content, route } from '../http/route.ts';
 import { runAt, runId, runParams } from './run-at.ts';
 
 const runRow = record({
@@ -33,7 +32,10 @@ export const listRunsRoute = route({
     limit: z.optional(matching(/^(?:[1-9]\d?|1\d\d|200)$/, 'a number from 1 to 200')),
   }),
   gives: record({ runs: z.array(runRow), total: z.nullable(count()), next: z.nullable(z.string()) }),
-  act: ({ query }, { server }) => listedRuns(server.runs, { ...query, limit: Number(query.limit ?? 50) }),
+  act: async ({ query }, { server }) => {
+    const text = await server.runPages.text({ ...query, limit: Number(query.limit ?? 50) });
+    return new Content(text, { 'content-type': 'application/json; charset=utf-8' });
+  },
 });
 
 export const showRunRoute = route({
@@ -44,5 +46,8 @@ export const showRunRoute = route({
   why: 'Shows the state of one run.',
   params: runParams,
   gives: runRow,
-  act: async ({ params }, { server }) => server.runs.row(runAt(params.run_id, server)),
+  act: ({ params }, { server }) => {
+    const ordered = server.runs.find(params.run_id) ? undefined : server.runs.orderedRow(params.run_id);
+    return ordered ?? server.runs.row(runAt(params.run_id, server));
+  },
 });

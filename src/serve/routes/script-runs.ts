@@ -4,7 +4,7 @@ import { matching, record } from '../../contracts/shape.ts';
 import { noRun } from '../../publish/script-runs.ts';
 import { scriptRunRow, type ScriptRunView, scriptRunView } from '../../publish/views.ts';
 import { downloadArchive, downloadOutput } from '../../verbs/publish/published-downloads.ts';
-import { listScriptRuns, ordererOf, publishedRunView } from '../../verbs/publish/published-view.ts';
+import { publishedRunView } from '../../verbs/publish/published-view.ts';
 import { allows, type ServerRole } from '../access/roles.ts';
 import { Content, type RouteContext, route, Streamed } from '../http/route.ts';
 
@@ -12,7 +12,7 @@ const params = record({ run_id: matching(/^script_\d{8}_\d{6}_[0-9a-f]{12}$/, 't
 
 /** Users see and stop their own runs. Others need a role. A run that you may not know of does not exist. */
 function checkOwn(runId: string, { server, who }: RouteContext, role: ServerRole): void {
-  const by = ordererOf(server.cwd, runId);
+  const by = server.scriptRuns.ordererOf(runId);
   if (by === undefined || (by !== who.id && !allows(who.role, role))) throw noRun();
 }
 
@@ -29,7 +29,7 @@ const listScriptRunsRoute = route({
   gives: record({ runs: z.array(scriptRunRow), next: z.nullable(z.string()) }),
   act: ({ query: { after, limit = '50' } }, { server, who }) => {
     const page = { by: who.id, limit: Number(limit) };
-    const { rows, next } = listScriptRuns(server.cwd, after === undefined ? page : { ...page, after });
+    const { rows, next } = server.scriptRuns.page(after === undefined ? page : { ...page, after });
     return { runs: rows, next };
   },
 });

@@ -18,6 +18,7 @@ import {
 import { checkMayRun, type MayRun, scriptCardOf, scriptCards } from '../../verbs/publish/script-cards.ts';
 import type { Identity } from '../access/identity.ts';
 import { allows, isRole } from '../access/roles.ts';
+import { idempotencyKey } from '../http/input.ts';
 import { type ReceivedForm, receiveForm } from '../http/multipart.ts';
 import { route } from '../http/route.ts';
 
@@ -25,12 +26,13 @@ const name = () => matching(SCRIPT_NAME, 'the name of a script');
 const NOT_THERE = { no_script: 404, no_version: 404, not_offered: 404, foreign_script: 409 } as const;
 const UPLOAD_BYTES_MAX = 256 * 1024 ** 2;
 
-/** Admins may run everything. Others need a role or a group that the script names, if it names any. */
+/**
+ * Admins may run everything. Others need a role or a group that the script names, if it names any. The name of a role
+ * never means a group, because a provider may have a group of that name.
+ */
 function mayRunOf({ role, groups = [] }: Identity): MayRun {
   return who =>
-    who === undefined ||
-    role === 'admin' ||
-    who.some(one => groups.includes(one) || (isRole(one) && allows(role, one)));
+    who === undefined || role === 'admin' || who.some(one => (isRole(one) ? allows(role, one) : groups.includes(one)));
 }
 
 const listScriptsRoute = route({
@@ -162,15 +164,16 @@ const runPublishedRoute = route({
   method: 'POST',
   path: '/v1/scripts/{name}/runs',
   role: 'user',
-  why: 'Runs a script with the values and files of a form; a draft only for its author.',
+  why: 'Runs a script with a form; a draft only for its author. Accepts the same order with the same idempotency-key once.',
   params: record({ name: name() }),
   query: record({ version: z.optional(semver()) }),
   body: { upload: ['multipart/form-data'], bytesMax: UPLOAD_BYTES_MAX },
   gives: record({ run_id: z.string(), position: z.nullable(count()) }),
   status: 202,
-  refuses: { ...NOT_THERE, bad_inputs: 422, withdrawn: 409, version_changed: 409, queue_full: 429 },
+  refuses: { ...NOT_THERE, bad_inputs: 422, withdrawn: 409, version_changed: 409, run_exists: 409, queue_full: 429 },
   act: async ({ params, query }, { server, who, request }) => {
     server.checkReady();
+    const key = idempotencyKey(request);
     checkMayRun(server.cwd, params.name, query.version, mayRunOf(who));
     const form = await receiveForm(request, server.home, UPLOAD_BYTES_MAX);
     try {
@@ -179,7 +182,9 @@ const runPublishedRoute = route({
       const values = Object.fromEntries(form.texts);
       const { version } = query;
       const order = { name: params.name, values, files: form.files, by: who.id };
-      return server.scripts.order(version === undefined ? order : { ...order, version });
+      // Another version may have become current during the upload.
+      checkMayRun(server.cwd, params.name, version, mayRunOf(who));
+      return server.scripts.order(version === undefined ? order : { ...order, version }, key);
     } finally {
       form.drop();
     }

@@ -2,6 +2,7 @@ import * as z from 'zod/mini';
 import { Fault } from '../../base/fault.ts';
 import { between, matching, record } from '../../contracts/shape.ts';
 import { SERVER_ROLES } from '../access/roles.ts';
+import { tokenGroups } from '../access/tokens.ts';
 import { route } from '../http/route.ts';
 
 const tokenRow = record({
@@ -9,6 +10,7 @@ const tokenRow = record({
   name: z.string(),
   prefix: z.string(),
   role: z.enum(SERVER_ROLES),
+  groups: z.array(z.string()),
   created_at: z.string(),
   expires_at: z.string(),
   revoked_at: z.nullable(z.string()),
@@ -35,13 +37,14 @@ export const newTokenRoute = route({
   body: record({
     name: z.string().check(z.maxLength(100)),
     role: z.enum(SERVER_ROLES),
+    groups: z.optional(tokenGroups()),
     expires_in_days: z.optional(between(1, 3_660)),
   }),
   gives: record({ token: z.string(), created: tokenRow }),
   refuses: { too_many: 409, busy: 503 },
-  act: async ({ body: { name, role, expires_in_days: days } }, { server }) => {
+  act: async ({ body: { name, role, groups, expires_in_days: days } }, { server }) => {
     const expiresInMs = days === undefined ? undefined : days * 86_400_000;
-    const { token, text } = await server.access.tokens.create({ name, role, expiresInMs });
+    const { token, text } = await server.access.tokens.create({ name, role, groups, expiresInMs });
     return { token: text, created: token };
   },
 });

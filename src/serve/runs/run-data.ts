@@ -1,12 +1,16 @@
+import { StampedCache } from '../../base/stamped-cache.ts';
+import { treeStamp } from '../../base/tree-stamp.ts';
 import { checkerIfUsable } from '../../verbs/keys.ts';
+import type { CaseQuery } from '../../verbs/reading/opened-report.ts';
+import type { ReportSubject } from '../../verbs/reading/suite-readings.ts';
+import type { ReadingThreads } from '../../verbs/reading/reading-threads.ts';
 import { pageDataOf } from '../../verbs/run-pages.ts';
 import type { RunPlace } from './run-index.ts';
-import { StampedCache } from './stamped-cache.ts';
-import { treeStamp } from './tree-stamp.ts';
 
 /** What the viewer reads of runs. Reading a run verifies it, so each answer is kept until a file changes. */
 export class RunData {
   readonly #cwd: string;
+  readonly #threads: ReadingThreads;
   readonly #pages = new StampedCache<string | undefined>({
     entriesMax: 100,
     unitsMax: 64 * 1024 ** 2,
@@ -14,8 +18,9 @@ export class RunData {
     checkAfterMs: 1_000,
   });
 
-  constructor(cwd: string) {
+  constructor(cwd: string, threads: ReadingThreads) {
     this.#cwd = cwd;
+    this.#threads = threads;
   }
 
   /** The page of a run as JSON; undefined for a suite run. */
@@ -27,4 +32,19 @@ export class RunData {
     };
     return this.#pages.get(folder, () => treeStamp(folder), read);
   }
+
+  report(of: ReportPlace): Promise<string> {
+    return this.#threads.read('report', { ...of, cwd: this.#cwd }, { near: of.folder });
+  }
+
+  cases(of: ReportPlace, query: CaseQuery): Promise<string> {
+    return this.#threads.read('cases', { ...of, cwd: this.#cwd, query }, { near: of.folder });
+  }
+
+  case(of: ReportPlace, caseId: string): Promise<string> {
+    return this.#threads.read('case', { ...of, cwd: this.#cwd, caseId }, { near: of.folder });
+  }
 }
+
+/** What a report is about. */
+export type ReportPlace = Omit<ReportSubject, 'cwd'>;

@@ -1,5 +1,7 @@
 import { lstatSync } from 'node:fs';
+import path from 'node:path';
 import { monotonicMs } from '../../base/clock.ts';
+import { JOURNAL } from '../../evidence/run-folder/journal.ts';
 import { type Listed, listedNow, projectRuns } from '../../verbs/runs.ts';
 
 /** A run as the viewer lists it. */
@@ -36,12 +38,12 @@ export class RunIndex {
   #stamp = '';
   #lookedAtMs = Number.NEGATIVE_INFINITY;
 
-  constructor(home: string, orders: OrderStates = { find: () => undefined }) {
+  constructor(home: string, orders: OrderStates = NO_ORDERS) {
     this.#home = home;
     this.#orders = orders;
   }
 
-  /** All runs, newest first. It looks at the disk at most four times a second. */
+  /** All runs that have a folder, newest first. It looks at the disk at most four times a second. */
   places(): readonly RunPlace[] {
     const nowMs = monotonicMs();
     if (nowMs - this.#lookedAtMs < LOOK_AFTER_MS) return this.#places;
@@ -57,14 +59,56 @@ export class RunIndex {
     return places;
   }
 
+  /** Ordered intents that have no folder yet, then all runs, newest first. */
+  all(): readonly RunPlace[] {
+    const places = this.places();
+    const ordered = this.#orders.openIntents();
+    if (ordered.length === 0) return places;
+    const written = new Set(places.map(({ id }) => id));
+    const open = ordered.filter(id => !written.has(id)).map(unwritten);
+    return [...open.reverse(), ...places];
+  }
+
+  /** The run with exactly this id; undefined if it has no folder. */
+  find(id: string): RunPlace | undefined {
+    const found = this.places().find(one => one.id === id);
+    // An order may have made its folder since the last look.
+    if (found || !this.#orders.find(id)) return found;
+    this.#lookedAtMs = Number.NEGATIVE_INFINITY;
+    return this.places().find(one => one.id === id);
+  }
+
+  /** The row of an intent whose order waits, begins, or ended without a run; undefined if there is no such order. */
+  orderedRow(id: string): RunRow | undefined {
+    const order = INTENT_ID.test(id) ? this.#orders.find(id) : undefined;
+    if (!order) return undefined;
+    const { state, position, how, message } = order;
+    return {
+      ...NO_ROW,
+      run_id: id,
+      state: state === 'ended' ? 'finished' : state,
+      status: how ?? state,
+      subject: message,
+      position,
+    };
+  }
+
   async row(place: RunPlace): Promise<RunRow> {
+    if (place.folder === '') return this.orderedRow(place.id) ?? { ...NO_ROW, run_id: place.id };
     const known = this.#rows.get(place.folder);
+    const nowMs = monotonicMs();
+    if (known && nowMs < known.freshUntilMs) return known.row;
     // An evaluation may be added to a finished run, which changes its folder.
     const stamp = stampOf(place.folder);
-    if (known?.isFinal && known.stamp === stamp) return known.row;
-    const { run, life } = await listedNow(place);
-    const row = this.#ordered(rowOf(place.id, run, STATES[life]));
-    this.#rows.set(place.folder, { row, stamp, isFinal: row.state === 'finished' });
+    if (known?.isFinal && known.stamp === stamp) {
+      known.freshUntilMs = nowMs + LOOK_AFTER_MS;
+      return known.row;
+    }
+    const row = this.#ordered(await rowNow(place));
+    const isFinal = row.state === 'finished';
+    // The row of a large running suite needs its whole journal, so the server reads it less often.
+    const freshMs = isFinal ? LOOK_AFTER_MS : isLarge(place) ? READ_SHARE * (monotonicMs() - nowMs) : 0;
+    this.#rows.set(place.folder, { row, stamp, isFinal, freshUntilMs: nowMs + freshMs });
     return row;
   }
 
@@ -81,20 +125,63 @@ export class RunIndex {
 
 /** What the server knows about the runs that its clients ordered. */
 interface OrderStates {
-  find(id: string): { readonly state: string; readonly position: number | null } | undefined;
+  find(id: string):
+    | {
+        readonly state: 'waiting' | 'running' | 'ended';
+        readonly position: number | null;
+        readonly how: string | null;
+        readonly message: string | null;
+      }
+    | undefined;
+  openIntents(): readonly string[];
 }
+
+const NO_ORDERS: OrderStates = { find: () => undefined, openIntents: () => [] };
+const INTENT_ID = /^intent_\d{8}_\d{6}_[0-9a-f]{12}$/;
+
+/** A run without a folder. */
+const unwritten = (id: string): RunPlace => ({ id, lane: 'intent', folder: '' });
+
+const NO_ROW: Omit<RunRow, 'run_id'> = {
+  kind: 'intent',
+  state: 'unreadable',
+  status: 'unknown',
+  subject: null,
+  started_at: null,
+  duration_ms: null,
+  progress: null,
+  position: null,
+  verdicts: null,
+};
 
 interface KnownRow {
   readonly row: RunRow;
   readonly stamp: string;
   readonly isFinal: boolean;
+  /** The server reads the folder again after this time. */
+  freshUntilMs: number;
 }
 
 const LOOK_AFTER_MS = 250;
+const LARGE_BYTES = 1024 ** 2;
+/** Reading one large running run takes at most one part in this many of the server's time. */
+const READ_SHARE = 20;
+
+function isLarge({ folder }: RunPlace): boolean {
+  return (lstatSync(path.join(folder, JOURNAL), { throwIfNoEntry: false })?.size ?? 0) > LARGE_BYTES;
+}
 
 function stampOf(folder: string): string {
-  const stat = lstatSync(folder, { bigint: true, throwIfNoEntry: false });
+  const stat = statOf(folder);
   return stat ? `${stat.ino}.${stat.mtimeNs}` : '-';
+}
+
+function statOf(folder: string) {
+  try {
+    return lstatSync(folder, { bigint: true, throwIfNoEntry: false });
+  } catch {
+    return undefined;
+  }
 }
 
 const STATES = {
@@ -103,6 +190,27 @@ const STATES = {
   dead: 'interrupted',
   foreign: 'foreign',
   unknown: 'unreadable',
+} as const;
+
+/** One run that cannot be read must not hide the others. */
+async function rowNow(place: RunPlace): Promise<RunRow> {
+  try {
+    const { run, life } = await listedNow(place);
+    return rowOf(place.id, run, STATES[life]);
+  } catch {
+    return { ...UNREADABLE_ROW, run_id: place.id, kind: place.lane };
+  }
+}
+
+const UNREADABLE_ROW = {
+  state: 'unreadable',
+  status: 'unreadable',
+  subject: null,
+  started_at: null,
+  duration_ms: null,
+  progress: null,
+  position: null,
+  verdicts: null,
 } as const;
 
 function rowOf(id: string, run: Listed, state: RunState): RunRow {

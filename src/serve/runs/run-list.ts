@@ -1,3 +1,4 @@
+import { monotonicMs } from '../../base/clock.ts';
 import type { RunIndex, RunRow } from './run-index.ts';
 
 /** Which runs to list, and in which order. */
@@ -21,9 +22,37 @@ export interface RunListPage {
   readonly next: string | null;
 }
 
+/** Pages of runs as JSON. Clients that ask for the same page within a quarter of a second share it. */
+export class RunPages {
+  readonly #index: RunIndex;
+  readonly #texts = new Map<string, { readonly text: Promise<string>; readonly atMs: number }>();
+
+  constructor(index: RunIndex) {
+    this.#index = index;
+  }
+
+  text(query: RunQuery): Promise<string> {
+    const key = JSON.stringify(query);
+    const nowMs = monotonicMs();
+    const known = this.#texts.get(key);
+    if (known && nowMs - known.atMs < SHARED_MS) return known.text;
+    const text = listedRuns(this.#index, query).then(page => JSON.stringify(page));
+    this.#texts.delete(key);
+    this.#texts.set(key, { text, atMs: nowMs });
+    for (const oldest of this.#texts.keys()) {
+      if (this.#texts.size <= PAGES_MAX) break;
+      this.#texts.delete(oldest);
+    }
+    return text;
+  }
+}
+
+const SHARED_MS = 250;
+const PAGES_MAX = 100;
+
 /** One page of runs. Without a filter it reads only the rows of the page. */
-export async function listedRuns(index: RunIndex, query: RunQuery): Promise<RunListPage> {
-  const places = index.places();
+async function listedRuns(index: RunIndex, query: RunQuery): Promise<RunListPage> {
+  const places = index.all();
   if (isPlain(query)) {
     const ordered = query.sort === 'oldest' ? places.toReversed() : places;
     const from = 1 + ordered.findIndex(({ id }) => id === query.after);

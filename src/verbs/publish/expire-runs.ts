@@ -52,8 +52,7 @@ export async function tendScriptRuns(
       if (settings.scan && !record.scanned && !readRecord(home, runId)?.expired.outputs)
         await scanOutputs(home, folder, runId, onWarning);
     } catch (error) {
-      if (!(error instanceof Fault)) throw error;
-      onWarning?.(`${runId}: ${error.message}`);
+      onWarning?.(`${runId}: ${error instanceof Fault ? error.message : 'A file cannot be read or removed.'}`);
     }
   }
   return { expired };

@@ -151,8 +151,8 @@ export function listScripts(cwd: string): {
     try {
       if (SCRIPT_NAME.test(name) && readReleases(home, name).length > 0) scripts.push(scriptListingOf(home, name));
     } catch (error) {
-      if (!(error instanceof Fault)) throw error;
-      refused.push({ name, message: error.message });
+      const message = error instanceof Fault ? error.message : `The script ${name} cannot be read.`;
+      refused.push({ name, message });
     }
   }
   return { scripts, refused };

@@ -3,7 +3,7 @@ import { Fault } from '../../base/fault.ts';
 import { homeFrom } from '../../evidence/run-folder/runs.ts';
 import { archiveOf, downloadHeaders, outputStream } from '../../publish/downloads.ts';
 import { outputFiles, outputViews } from '../../publish/outputs.ts';
-import { noRun, readRecord } from '../../publish/script-runs.ts';
+import { isRecorded, noRun, readRecord } from '../../publish/script-runs.ts';
 import { scriptSettingsIn } from '../settings.ts';
 
 /** The bytes of a download, and the headers to send them with. */
@@ -30,6 +30,25 @@ export function downloadArchive(cwd: string, runId: string): Download {
     offered.map(({ sealed }) => sealed),
   );
   return { headers: downloadHeaders(`${name}-${runId}.zip`, 'application/zip', bytes), stream };
+}
+
+/** The state of each output of a published script that is not offered; undefined for another run. */
+export function outputStates(
+  cwd: string,
+  runId: string,
+): ReadonlyMap<string, 'withheld' | 'being_checked'> | undefined {
+  const home = homeFrom(cwd);
+  const record = readRecord(home, runId);
+  if (!record && !isRecorded(home, runId)) return undefined;
+  const folder = path.join(home, 'runs', 'script', runId);
+  // A record that another machine wrote, or that cannot be read now, may withhold every file.
+  if (!record) return new Map(outputFiles(folder).map(({ path: file }) => [file, 'being_checked']));
+  const views = outputViews(folder, record, scriptSettingsIn(home).scan !== undefined);
+  return new Map(
+    views.flatMap(({ path: file, state }) =>
+      state === 'withheld' || state === 'being_checked' ? [[`output/${file}`, state] as const] : [],
+    ),
+  );
 }
 
 function offeredOutputs(cwd: string, runId: string) {

@@ -91,13 +91,13 @@ function ended(
   { outcome, result, metadata }: ScriptFolder,
   isScanned: boolean,
 ): ScriptRunView {
-  const { status = 'failed', reason, correlation_id = null } = outcome ?? {};
+  const { correlation_id = null } = outcome ?? {};
   const files = outputViews(folder, record, isScanned);
   const [startedAt, endedAt] = [metadata?.started_at ?? null, metadata?.ended_at ?? null];
   const isExpired = record.expired.outputs !== undefined;
   return {
     ...unstarted(record),
-    state: reason === 'cancelled' ? 'stopped' : status,
+    state: endedState(outcome),
     started_at: startedAt,
     ended_at: endedAt,
     elapsed_ms: elapsed(startedAt, endedAt),
@@ -110,6 +110,12 @@ function ended(
   };
 }
 
+/** Its user stopped the run, or the server did when it died. */
+function endedState(outcome: ScriptFolder['outcome']): ScriptRunView['state'] {
+  const { status = 'failed', reason } = outcome ?? {};
+  return reason === 'cancelled' || (reason === 'interrupted' && status === 'failed') ? 'stopped' : status;
+}
+
 /** A page lists this many files. The archive has them all. */
 const FILES_MAX = 1_000;
 
@@ -118,21 +124,47 @@ function elapsed(from: string | null, to: string | null): number | null {
   return fromMs === undefined || toMs === undefined ? null : toMs - fromMs;
 }
 
-/** The runs that a person ordered, newest first; the runs of all with `by` undefined. */
-export function listScriptRuns(
-  cwd: string,
-  { by, limit, after }: { readonly by?: string; readonly limit: number; readonly after?: string },
-): { readonly rows: readonly ScriptRunRow[]; readonly next: string | null } {
-  const home = homeFrom(cwd);
-  const rows: ScriptRunRow[] = [];
-  for (const runId of recordedRuns(home)) {
-    if (after !== undefined && runId >= after) continue;
-    const record = readRecord(home, runId);
-    if (!record || (by !== undefined && record.ordered.by !== by)) continue;
-    if (rows.length === limit) return { rows, next: rows.at(-1)?.run_id ?? null };
-    rows.push(rowOf(home, record));
+/**
+ * The runs of published scripts by person. The first line of a record never changes, so each is read once: a person
+ * with few runs does not make the server read the records of all others again.
+ */
+export class ScriptRunList {
+  readonly #home: string;
+  readonly #orderers = new Map<string, string>();
+
+  constructor(home: string) {
+    this.#home = home;
   }
-  return { rows, next: null };
+
+  /** The person who ordered a run; undefined if there is no such run. */
+  ordererOf(runId: string): string | undefined {
+    const known = this.#orderers.get(runId) ?? readRecord(this.#home, runId)?.ordered.by;
+    if (known !== undefined) this.#orderers.set(runId, known);
+    return known;
+  }
+
+  /** The runs that a person ordered, newest first. */
+  page({ by, limit, after }: { readonly by: string; readonly limit: number; readonly after?: string }): {
+    readonly rows: readonly ScriptRunRow[];
+    readonly next: string | null;
+  } {
+    const runIds = recordedRuns(this.#home);
+    this.#forget(runIds);
+    const rows: ScriptRunRow[] = [];
+    for (const runId of runIds) {
+      if ((after !== undefined && runId >= after) || this.ordererOf(runId) !== by) continue;
+      if (rows.length === limit) return { rows, next: rows.at(-1)?.run_id ?? null };
+      const record = readRecord(this.#home, runId);
+      if (record) rows.push(rowOf(this.#home, record));
+    }
+    return { rows, next: null };
+  }
+
+  #forget(runIds: readonly string[]): void {
+    if (this.#orderers.size <= 2 * runIds.length) return;
+    const there = new Set(runIds);
+    for (const runId of this.#orderers.keys()) if (!there.has(runId)) this.#orderers.delete(runId);
+  }
 }
 
 function rowOf(home: string, record: ScriptRunRecord): ScriptRunRow {
@@ -144,11 +176,5 @@ function rowOf(home: string, record: ScriptRunRecord): ScriptRunRow {
   if (!existsSync(folder)) return { ...common, state: 'waiting' };
   const { isOpen, outcome, metadata } = readScriptFolder(folder);
   if (isOpen || !outcome) return { ...common, state: 'running' };
-  const state = outcome.reason === 'cancelled' ? 'stopped' : outcome.status;
-  return { ...common, state, ended_at: metadata?.ended_at ?? null };
-}
-
-/** The person who ordered a run; undefined if there is no such run. */
-export function ordererOf(cwd: string, runId: string): string | undefined {
-  return readRecord(homeFrom(cwd), runId)?.ordered.by;
+  return { ...common, state: endedState(outcome), ended_at: metadata?.ended_at ?? null };
 }

@@ -8,7 +8,15 @@ import { declaredLimits, INPUTS_FILE, type PublishedVersion } from '../../contra
 import { homeFrom, makeHome } from '../../evidence/run-folder/runs.ts';
 import { InputsFault } from '../../publish/inputs-fault.ts';
 import { type StagedUpload, typedInputs, type UploadedFile } from '../../publish/inputs.ts';
-import { beginRecord, dropStaged, noRun, noteRun, readRecord, stagedFolder } from '../../publish/script-runs.ts';
+import {
+  beginRecord,
+  dropStaged,
+  noRun,
+  noteRun,
+  type OrderedRunLine,
+  readRecord,
+  stagedFolder,
+} from '../../publish/script-runs.ts';
 import { type CheckedVersion, checkedVersion } from '../../publish/versions.ts';
 import { refuseUnknown } from '../options.ts';
 import { runScript, type RunScriptOptions, type ScriptRunResult } from '../run-script.ts';
@@ -28,6 +36,8 @@ export interface PublishedOrder {
   /** The person, as the server knows them. Evidence never contains it. */
   readonly by?: string;
   readonly cwd?: string;
+  /** How a client repeats the order; see `OrderedRunLine`. */
+  readonly repeat?: NonNullable<OrderedRunLine['repeat']>;
 }
 
 type Watching = Pick<RunScriptOptions, 'signal' | 'onOutput' | 'onWait' | 'onFolder' | 'onWarning' | 'signingKey'>;
@@ -46,7 +56,7 @@ export function stagePublished(order: PublishedOrder): {
   readonly runId: string;
   readonly published: PublishedVersion;
 } {
-  refuseUnknown('runPublished', order, { name: 1, version: 1, values: 1, files: 1, by: 1, cwd: 1 });
+  refuseUnknown('runPublished', order, { name: 1, version: 1, values: 1, files: 1, by: 1, cwd: 1, repeat: 1 });
   const { name, values = {}, files = [], by = LOCAL_USER, cwd = process.cwd() } = order;
   checkPerson(by);
   const home = homeFrom(cwd);
@@ -58,14 +68,11 @@ export function stagePublished(order: PublishedOrder): {
   makeHome(home);
   const runId = newRunId('script', systemClock);
   const at = instantText(systemClock.now());
-  beginRecord(home, runId, { is: 'ordered', at, by, published, title: declared.title, is_trial: isTrial });
-  try {
-    storeUploads(stagedFolder(home, runId), typed.uploads, files);
-    writeAtomic(path.join(stagedFolder(home, runId), INPUTS_FILE), `${JSON.stringify(typed.values, null, 2)}\n`);
-  } catch (error) {
-    refuseRun(home, runId, error);
-    throw error;
-  }
+  const ordered = { is: 'ordered', at, by, published, title: declared.title, is_trial: isTrial } as const;
+  beginRecord(home, runId, order.repeat ? { ...ordered, repeat: order.repeat } : ordered, input => {
+    storeUploads(input, typed.uploads, files);
+    writeAtomic(path.join(input, INPUTS_FILE), `${JSON.stringify(typed.values, null, 2)}\n`);
+  });
   return { runId, published };
 }
 
@@ -118,14 +125,23 @@ export async function runStaged(cwd: string, runId: string, watching: Watching =
         watching.onFolder?.(place);
       },
     });
-    await scanOutputs(home, result.folder, runId, watching.onWarning);
-    dropStaged(home, runId);
+    await finishPublished(home, runId, watching.onWarning);
     return result;
   } catch (error) {
     if (!hasFolder) refuseRun(home, runId, error);
     else dropStaged(home, runId);
     throw error;
   }
+}
+
+/** What follows the seal of a run: its files are scanned, and its inputs removed. */
+export async function finishPublished(
+  home: string,
+  runId: string,
+  onWarning?: (sentence: string) => void,
+): Promise<void> {
+  await scanOutputs(home, path.join(home, 'runs', 'script', runId), runId, onWarning);
+  dropStaged(home, runId);
 }
 
 function limitsAndFiles({ folder, stored }: CheckedVersion, staged: string) {
@@ -148,7 +164,7 @@ export function cancelStaged(cwd: string, runId: string): void {
 }
 
 /** Notes why a run did not start, so that its user sees it. */
-function refuseRun(home: string, runId: string, error: unknown): void {
+export function refuseRun(home: string, runId: string, error: unknown): void {
   const { code, message } =
     error instanceof Fault ? error : { code: 'bug', message: 'The server hit an internal error.' };
   noteRun(home, runId, { is: 'refused', at: instantText(systemClock.now()), code, message });

@@ -1,10 +1,12 @@
 import path from 'node:path';
 import { Fault } from '../../base/fault.ts';
+import type { Shard } from '../../contracts/suite/index.ts';
 import { findProjectFile, type ProjectFile, readProjectFile } from '../../run/project/project-file.ts';
 import type { AskAgainOptions } from '../ask-again.ts';
 import type { RunSuiteOptions } from '../run-suite.ts';
+import type { MergedSuites } from './part-tests.ts';
 import { type SuiteTest, suitesOf, type TestOverrides } from './suite-test.ts';
-import { type SuiteTested, testSuite } from './test-suite.ts';
+import { faultOf, type SuiteTested, testSuite } from './test-suite.ts';
 
 /** A test of a project: its suites, what overrides the file, and callbacks. */
 export interface TestOptions extends TestOverrides {
@@ -16,6 +18,12 @@ export interface TestOptions extends TestOverrides {
   readonly accept?: boolean;
   /** The folder for the reports, one folder per suite; `.proctor/reports/test` by default. */
   readonly out?: string;
+  /** Runs one part of each suite, and packs it. A part decides nothing. */
+  readonly shard?: Shard;
+  /** Decides on parts that other machines ran with `shard`: packs, folders with packs, run folders or run ids. */
+  readonly parts?: readonly string[];
+  /** With parts: public keys, one of which must have signed each part; the project's key by default. */
+  readonly keys?: readonly string[];
   readonly cwd?: string;
   readonly environment?: RunSuiteOptions['environment'];
   readonly signingKey?: string;
@@ -40,10 +48,12 @@ export async function testProject(options: TestOptions): Promise<TestResult> {
   const file = projectFor(options);
   const suites = suitesOf(file, options.suites ?? [], options);
   if (options.accept) refuseToAccept(suites, options);
+  refuseTogether(options);
+  const merged = options.parts && (await mergedOrFault(options.parts, file, options));
   const tested: SuiteTested[] = [];
   for (const suite of suites) {
     options.onSuite?.(suite);
-    const one = await testSuite(suite, file, options);
+    const one = merged instanceof Fault ? notTested(suite, merged) : await testSuite(suite, file, options, merged);
     tested.push(one);
     options.onTested?.(one);
     if (options.signal?.aborted) break;
@@ -52,6 +62,40 @@ export async function testProject(options: TestOptions): Promise<TestResult> {
   // A suite that was not tested because of an interrupt did not pass.
   return { suites: tested, exitCode: worstOf(tested.length < suites.length ? [...codes, 1] : codes) };
 }
+
+/** Merges the parts of all suites. Every suite then reports the same fault. */
+async function mergedOrFault(
+  parts: readonly string[],
+  file: ProjectFile,
+  options: TestOptions,
+): Promise<MergedSuites | Fault> {
+  try {
+    const { MergedSuites: merged } = await import('./part-tests.ts');
+    return await merged.from(parts, file, options);
+  } catch (error) {
+    if (error instanceof Fault) return error;
+    throw error;
+  }
+}
+
+function notTested({ name, target }: SuiteTest, fault: Fault): SuiteTested {
+  const nothing = { run: null, comparison: null, subject: null, reports: {}, accepted: null, parts: [] };
+  return { name, target, ...nothing, ...faultOf(fault) };
+}
+
+/** Refuses options that would have no effect. */
+function refuseTogether(options: TestOptions): void {
+  if (options.shard && (options.accept || options.parts))
+    throw new Fault('usage', 'A part decides nothing. Use --shard without --accept and --parts.');
+  const late = options.parts && OF_RUNS.find(key => options[key] !== undefined);
+  if (late !== undefined)
+    throw new Fault(
+      'usage',
+      `The parts have run already, so ${late} has no effect. Specify it with --shard, or in proctor.yaml.`,
+    );
+}
+
+const OF_RUNS = ['only', 'repeat', 'concurrency', 'retries', 'timeoutMs', 'idleMs', 'strictReplies', 'limits'] as const;
 
 function refuseToAccept(suites: readonly SuiteTest[], { only }: TestOptions): void {
   if (only !== undefined)

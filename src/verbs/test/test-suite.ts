@@ -7,6 +7,7 @@ import { printable } from '../../base/printable.ts';
 import { makeFolders, modesIn } from '../../base/private.ts';
 import type { Comparison } from '../../contracts/comparison/index.ts';
 import { homeFrom } from '../../evidence/run-folder/runs.ts';
+import { readSuiteFolder } from '../../evidence/suite/suite-folder.ts';
 import type { ProjectFile } from '../../run/project/project-file.ts';
 import type { AskAgainOptions } from '../ask-again.ts';
 import { type Accepted, acceptBaseline } from '../baseline.ts';
@@ -15,8 +16,9 @@ import type { Format } from '../formats.ts';
 import { gateFor } from '../gate-settings.ts';
 import { namedTarget } from '../named-target.ts';
 import { prepareReports, reportSubject, type Subject, writeReports } from '../report.ts';
-import { runSuite, type RunSuiteOptions, type SuiteRunResult } from '../run-suite.ts';
+import { runSuite, type RunSuiteOptions, type ShownSuiteResult } from '../run-suite.ts';
 import { suiteExitCode } from '../suite-exit.ts';
+import { type MergedSuites, packParts } from './part-tests.ts';
 import type { SuiteTest } from './suite-test.ts';
 import type { TestOptions } from './test-project.ts';
 
@@ -27,19 +29,26 @@ export interface SuiteTested {
   readonly target: string;
   readonly exitCode: 0 | 1 | 2 | 3;
   /** Null if the suite could not run. */
-  readonly run: SuiteRunResult | null;
+  readonly run: ShownSuiteResult | null;
   /** Null without a baseline. Limits alone then decide. */
   readonly comparison: Comparison | null;
   /** What the reports show; null if there is nothing to show. */
   readonly subject: Subject | null;
   readonly reports: Readonly<Partial<Record<Format, string>>>;
   readonly accepted: Accepted | null;
+  /** The packs of the part that ran, for `proctor test --parts`; empty for a whole suite. */
+  readonly parts: readonly string[];
   /** Why the suite could not run or be compared; null if it was. */
   readonly fault: { readonly code: string; readonly message: string } | null;
 }
 
-/** Runs one suite, compares it with its baseline and writes its reports. */
-export async function testSuite(suite: SuiteTest, file: ProjectFile, options: TestOptions): Promise<SuiteTested> {
+/** Runs one suite, compares it with its baseline and writes its reports. A merged suite has run already. */
+export async function testSuite(
+  suite: SuiteTest,
+  file: ProjectFile,
+  options: TestOptions,
+  merged?: MergedSuites,
+): Promise<SuiteTested> {
   const nothing = {
     name: suite.name,
     target: suite.target,
@@ -48,28 +57,43 @@ export async function testSuite(suite: SuiteTest, file: ProjectFile, options: Te
     subject: null,
     reports: {},
     accepted: null,
+    parts: [],
   };
-  let run: SuiteRunResult | null = null;
+  const ask = async (side: 'baseline' | 'new'): Promise<ShownSuiteResult> =>
+    merged ? merged.result(suite, side) : runSuite(orderFor(suite, file, options, side));
+  let run: ShownSuiteResult | null = null;
   try {
-    prepareReports(folderFor(suite, file, options));
-    run = await runSuite(orderFor(suite, file, options, 'new'));
+    if (!options.shard) prepareReports(folderFor(suite, file, options));
+    run = await ask('new');
     if (run.runs.some(({ isOpen, judged }) => isOpen || judged === undefined))
       return { ...nothing, run, exitCode: 1, fault: null };
-    const baseline = await baselineFor(suite, file, options);
+    if (options.shard) {
+      const results = suite.baselineTarget === undefined ? [run] : [run, await ask('baseline')];
+      if (results.some(({ runs }) => runs.some(({ isOpen }) => isOpen)))
+        return { ...nothing, run, exitCode: 1, fault: null };
+      const parts = await packParts(suite, results, options.shard, file, options);
+      return { ...nothing, run, parts, exitCode: 0, fault: null };
+    }
+    const baseline = await baselineFor(suite, file, ask);
     return { ...nothing, ...(await decided(suite, file, options, run, baseline)), run, fault: null };
   } catch (error) {
     if (!(error instanceof Fault)) throw error;
-    return { ...nothing, run, exitCode: 2, fault: { code: error.code, message: error.message } };
+    return { ...nothing, run, ...faultOf(error) };
   }
 }
 
-type Decided = Omit<SuiteTested, 'name' | 'target' | 'run' | 'fault'>;
+/** A missing part is missing evidence. Any other fault means that the suite could not run. */
+export function faultOf({ code, message }: Fault): Pick<SuiteTested, 'exitCode' | 'fault'> {
+  return { exitCode: code === 'parts_missing' ? 3 : 2, fault: { code, message } };
+}
+
+type Decided = Omit<SuiteTested, 'name' | 'target' | 'run' | 'parts' | 'fault'>;
 
 async function decided(
   suite: SuiteTest,
   file: ProjectFile,
   options: TestOptions,
-  run: SuiteRunResult,
+  run: ShownSuiteResult,
   baseline: string | undefined,
 ): Promise<Decided> {
   const compared = baseline === undefined ? undefined : await compare(suite, file, options, run, baseline);
@@ -94,10 +118,10 @@ function orderFor(
   options: TestOptions,
   as: 'baseline' | 'new',
 ): RunSuiteOptions {
-  const { environment, signingKey, signal, onProgress, onVerdict, onFolder, onWarning } = options;
+  const { environment, shard, signingKey, signal, onProgress, onVerdict, onFolder, onWarning } = options;
   return {
     ...suite.options,
-    ...defined({ environment, signingKey, signal, onProgress, onVerdict, onFolder, onWarning }),
+    ...defined({ environment, shard, signingKey, signal, onProgress, onVerdict, onFolder, onWarning }),
     cases: suite.cases,
     as,
     suite: suite.name,
@@ -125,10 +149,14 @@ function secretsFor({ name, secrets }: SuiteTest, { environment = {} }: TestOpti
 }
 
 /** The run of the other side, or the accepted baseline; undefined if there is none yet. */
-async function baselineFor(suite: SuiteTest, file: ProjectFile, options: TestOptions): Promise<string | undefined> {
+async function baselineFor(
+  suite: SuiteTest,
+  file: ProjectFile,
+  ask: (side: 'baseline') => Promise<ShownSuiteResult>,
+): Promise<string | undefined> {
   if (suite.baselineTarget === undefined)
     return isThere(path.resolve(file.dir, suite.baseline)) ? suite.baseline : undefined;
-  const { runs } = await runSuite(orderFor(suite, file, options, 'baseline'));
+  const { runs } = await ask('baseline');
   return runs[0]?.place.folder;
 }
 
@@ -153,7 +181,7 @@ async function compare(
   suite: SuiteTest,
   { dir, name }: ProjectFile,
   options: TestOptions,
-  run: SuiteRunResult,
+  run: ShownSuiteResult,
   baseline: string,
 ): Promise<Compared & { readonly subject: Subject }> {
   const { signingKey, signal } = options;
@@ -175,8 +203,8 @@ async function compare(
 }
 
 /** A replayed model gives the same answers again. */
-function isReplayed({ runs }: SuiteRunResult): boolean {
-  const target = runs[0]?.plan.request.target;
+function isReplayed({ runs }: ShownSuiteResult): boolean {
+  const target = runs[0] && readSuiteFolder(runs[0].place.folder).request.target;
   return target?.kind === 'agent' && target.model_mode === 'replay';
 }
 
@@ -200,7 +228,7 @@ function againFor(suite: SuiteTest, dir: string, project: string, options: TestO
   };
 }
 
-async function reported(suite: SuiteTest, file: ProjectFile, options: TestOptions, run: SuiteRunResult) {
+async function reported(suite: SuiteTest, file: ProjectFile, options: TestOptions, run: ShownSuiteResult) {
   const { signingKey, signal } = options;
   const { cases } = suite;
   const { subject } = await reportSubject(worstRun(run).place.folder, file.dir, {
@@ -215,15 +243,15 @@ async function reported(suite: SuiteTest, file: ProjectFile, options: TestOption
 }
 
 /** Limits cover all repetitions, so only the last one has them. The repetition to show may be another. */
-function withChecks(subject: Subject, { checks }: SuiteRunResult): Subject {
+function withChecks(subject: Subject, { checks }: ShownSuiteResult): Subject {
   if ('comparison' in subject || !checks || checks.length === 0) return subject;
   const { evaluation } = subject;
   return { ...subject, evaluation: { ...evaluation, gate: { ...evaluation.gate, checks: [...checks] } } };
 }
 
 /** The repetition to show: the one with the most cases that did not pass. */
-function worstRun({ runs }: SuiteRunResult): SuiteRunResult['runs'][number] {
-  const [first, ...others] = runs as [SuiteRunResult['runs'][number], ...SuiteRunResult['runs']];
+function worstRun({ runs }: ShownSuiteResult): ShownSuiteResult['runs'][number] {
+  const [first, ...others] = runs as [ShownSuiteResult['runs'][number], ...ShownSuiteResult['runs']];
   const missed = ({ judged }: typeof first): number => (judged ? judged.failed + judged.errors : 0);
   return others.reduce((worst, run) => (missed(run) > missed(worst) ? run : worst), first);
 }
@@ -248,7 +276,7 @@ async function accept(
   suite: SuiteTest,
   { dir }: ProjectFile,
   { signingKey }: TestOptions,
-  run: SuiteRunResult,
+  run: ShownSuiteResult,
 ): Promise<Accepted> {
   const file = path.resolve(dir, suite.baseline);
   makeFolders(path.dirname(file), modesIn(path.dirname(file)).folder);

@@ -25,6 +25,29 @@ test('a slow judgement runs in a worker thread and gives the same verdict', asyn
   expect(found).toEqual(judgeAnswer(expected, new Answer(artifact)));
 });
 
+test('one thread answers several questions, one after another', async () => {
+  const thread = new CallThread('judge-thread.js');
+  const question = { expected: { contains: 'a' }, artifact };
+  const verdict = judgeAnswer(question.expected, new Answer(artifact));
+  expect(await thread.call(question)).toEqual(verdict);
+  expect(await thread.call(question)).toEqual(verdict);
+  expect(await Promise.all([thread.call(question), thread.call(question)])).toEqual([verdict, verdict]);
+  await thread.close();
+});
+
+test('a call that is stopped while it waits for its turn ends before the call ahead of it', async () => {
+  const thread = new CallThread('judge-thread.js');
+  const question = { expected: { contains: 'a' }, artifact };
+  const stop = new AbortController();
+  const ends: string[] = [];
+  const first = thread.call(question).then(() => ends.push('first'));
+  const second = thread.call(question, stop.signal).catch((error: Fault) => ends.push(error.code));
+  stop.abort();
+  await Promise.all([first, second]);
+  await thread.close();
+  expect(ends).toEqual(['cancelled', 'first']);
+});
+
 test('a cached pattern costs as many steps as a new one', () => {
   const taken = [1, 2].map(() => {
     const steps = new Effort();

@@ -47,6 +47,7 @@ export function pageInput(folder: string, over: Partial<AgentPageInput> = {}, di
     name: 'agent_20260403_101500_4f1c9a7be210',
     life: 'finished',
     plan: undefined,
+    planned: undefined,
     request: undefined,
     result: undefined,
     runner: undefined,

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { policySummary, type PolicySummary } from '../../../src/contracts/agent-step/policy-summary.ts';
 import { outcomeExample } from '../../../src/contracts/agent-step/outcome-example.ts';
 import { checkResult, type CheckResult } from '../../../src/contracts/check-result/index.ts';
 import { agentPage } from '../../../src/reports/pages/agent-page.ts';
@@ -64,6 +65,18 @@ describe('the verdict', () => {
     expect(data.rows).toHaveLength(3);
     expect(data.review.blocked).not.toBeNull();
     expect(data.commands.map(({ command }) => command.split(' ')[1])).toEqual(['show', 'verify']);
+  });
+
+  test('shows the planned policy and limits of a run that is alive, and no verdict on violations', () => {
+    const { enforcement, clocks, agent } = outcomeExample;
+    const planned = { enforcement, clocks, agent, policy: policySummary.example as PolicySummary };
+    const { data } = pageOf({ life: 'alive', outcome: undefined, policy: undefined, planned });
+    expect(data.policy).toMatchObject({ violationsTotal: null, networkAttempts: null });
+    expect(data.policy?.rows.map(({ enforced }) => enforced)).toEqual(
+      pageOf({ policy: planned.policy }).data.policy?.rows.map(({ enforced }) => enforced),
+    );
+    expect(data.policy?.clocks[0]).toEqual({ name: 'whole run', value: '10 min' });
+    expect(data.facts.map(({ name }) => name)).not.toContain('Took');
   });
 });
 

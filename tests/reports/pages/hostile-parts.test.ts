@@ -9,7 +9,7 @@ import { scaleOf } from '../../../web/pages/history/scale.ts';
 import { addressOf } from '../../../web/report/address.ts';
 import { filledCommand } from '../../../web/report/command-text.ts';
 import { enclosingPaths } from '../../../web/report/enclosing-paths.ts';
-import { selected } from '../../../web/report/selection.ts';
+import { selected } from '../../../src/reports/rows/selection.ts';
 import { looksLikeHtml } from '../../../web/shared/looks-like-html.ts';
 import { histogramOf } from '../../../web/shared/histogram.ts';
 import { reportWorld } from '../report-world.ts';

@@ -84,6 +84,18 @@ describe('the verdict of a script', () => {
 });
 
 describe('the limits of a script', () => {
+  test('come from the plan while it runs, and their use is unknown', () => {
+    const { timing: _, exit: __, ...planned } = runner.example as Runner;
+    const { enforcement, limits, observed } = outcome;
+    const plan = { runner: planned, enforcement, limits, observed, startedAtMs: Date.UTC(2026, 3, 3) };
+    const open = { outcome: undefined, runner: undefined, metadata: undefined, result: undefined };
+    const { data } = pageOf({ ...open, life: 'alive', plan });
+    expect(data).toMatchObject({ ended: null, started_at: '2026-04-03T00:00:00.000Z', step: { streams: [] } });
+    expect(data.step?.limits.map(({ used }) => used)).toEqual(data.step?.limits.map(() => null));
+    expect(data.step?.limits[0]).toMatchObject({ name: 'Time', allowed: planned.limits.timeout_ms });
+    expect(data.step?.sandbox.guards.find(({ name }) => name === 'Network')?.enforced).toBe('blocked');
+  });
+
   test('put use beside limit, and unknown use is null, not 0', () => {
     const usage = { cpu_ms: null, memory_peak_bytes: null, forks_denied: null, measured_by: null };
     const limits = pageOf({ outcome: { ...outcome, usage } }).data.step?.limits ?? [];

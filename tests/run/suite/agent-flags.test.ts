@@ -162,7 +162,9 @@ describe('suite recordings', () => {
     await expect(resumeSuite('stopped', { ...going, maxTurns: 6 })).rejects.toThrow('keeps its settings');
     const resumed = await resumeSuite('stopped', going);
     expect(resumed.runs[0]).toMatchObject({ ok: 2, failed: 0, isOpen: false });
-    expect(resumed.runs[0]?.plan.request.target).toMatchObject({ max_turns: 5, model_mode: 'record' });
+    expect(resumed.runs[0]).toMatchObject({
+      plan: { request: { target: { max_turns: 5, model_mode: 'record' } } },
+    });
     expect(readdirSync(path.join(cwd, 'recorded')).sort()).toEqual(['a.1.1.json', 'b.1.1.json']);
   });
 });

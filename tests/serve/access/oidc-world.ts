@@ -5,7 +5,7 @@ import { onTestFinished } from 'vitest';
 // @ts-expect-error The package has no types.
 import { Provider } from 'oidc-provider';
 import type { OidcSettings } from '../../../src/serve/access/oidc.ts';
-import { type Answer, send, type World, world } from './serve-world.ts';
+import { type Answer, newProject, send, type World, world } from './serve-world.ts';
 
 /** A server on loopback; `listener` may be set later, when the port is known. */
 async function listening(): Promise<{ origin: string; listen: (listener: RequestListener) => void }> {
@@ -123,7 +123,11 @@ function jwt(claims: object, key: KeyObject, { header, sign }: Lie): string {
 }
 
 /** A Proctor server behind a proxy, for which people sign in at a provider. */
-export async function teamServer(issuer: string, settings: Partial<OidcSettings> = {}): Promise<World> {
+export async function teamServer(
+  issuer: string,
+  settings: Partial<OidcSettings> = {},
+  cwd = newProject(),
+): Promise<World> {
   const oidc = {
     issuer,
     clientId: CLIENT.client_id,
@@ -132,7 +136,7 @@ export async function teamServer(issuer: string, settings: Partial<OidcSettings>
     standardRole: 'user' as const,
     ...settings,
   };
-  return world({ isBehindProxy: true, hosts: ['proctor.example'], oidc });
+  return world({ cwd, isBehindProxy: true, hosts: ['proctor.example'], oidc });
 }
 
 const PROXY = [

@@ -1,12 +1,25 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { ownPath } from '../../../src/serve/access/oidc.ts';
-import { parseRoleRule, roleOfClaims } from '../../../src/serve/access/oidc-roles.ts';
+import { groupsOfClaims, parseRoleRule, roleOfClaims } from '../../../src/serve/access/oidc-roles.ts';
+import { publishScript } from '../../../src/verbs/publish/publish.ts';
 import { type Lie, lyingProvider, realProvider, teamServer, throughProvider, visit } from './oidc-world.ts';
 import { cookieOf, type World } from './serve-world.ts';
 
 const ADA = { sub: 'ada', name: 'Ada', email: 'Ada@Example.com', email_verified: true, groups: ['ops', 'all'] };
 const RULES = ['admin=group:ops', 'runner=domain:example.com'].map(parseRoleRule);
+
+/** Publishes a script for some roles and groups. */
+async function published(cwd: string, name: string, who: readonly string[] | undefined): Promise<void> {
+  const folder = path.join(cwd, name);
+  mkdirSync(folder);
+  const script = { schema_version: 'published-script.v1', name, version: '1.0.0', title: name, script: 'run.sh', who };
+  writeFileSync(path.join(folder, 'script.yaml'), JSON.stringify(script));
+  writeFileSync(path.join(folder, 'run.sh'), 'exit 0\n');
+  await publishScript(folder, { cwd });
+}
 
 /** Begins a sign-in: where the browser goes, and its cookie. */
 async function begun(at: World, to = '/runs/one'): Promise<{ address: string; cookie: string }> {
@@ -34,6 +47,34 @@ describe('a sign-in at a real provider', () => {
     expect((await visit(at, '/v1/session', session)).value).toEqual({ name: 'ada@example.com', role: 'admin' });
     expect((await visit(at, '/v1/session', session, 'DELETE')).status).toBe(200);
     expect((await visit(at, '/v1/session', session)).status).toBe(401);
+  });
+
+  test('decides by the groups which published scripts a person sees and runs, until the flags change', async () => {
+    const ada = { ...ADA, groups: ['accounting', 'admin', 7, 'a\u202eb', 'x'.repeat(101)] };
+    const issuer = await realProvider(ada);
+    const at = await teamServer(issuer);
+    for (const [name, who] of Object.entries({
+      books: ['accounting'],
+      ships: ['shipping'],
+      keys: ['admin'],
+      all: undefined,
+    }))
+      await published(at.cwd, name, who);
+    const { address, cookie } = await begun(at);
+    const back = await throughProvider(address);
+    const session = cookieOf(await visit(at, `${back.pathname}${back.search}`, cookie));
+    // A group that is named like a role gives no role.
+    const { scripts } = (await visit(at, '/v1/scripts', session)).value as { scripts: { name: string }[] };
+    expect(scripts.map(({ name }) => name)).toEqual(['all', 'books']);
+    expect((await visit(at, '/v1/scripts/books', session)).status).toBe(200);
+    expect((await visit(at, '/v1/scripts/ships', session)).status).toBe(404);
+    expect((await visit(at, '/v1/scripts/keys/runs', session, 'POST')).code).toBe('no_script');
+    await at.stop();
+    const again = await teamServer(issuer, {}, at.cwd);
+    expect((await visit(again, '/v1/scripts/books', session)).status).toBe(200);
+    await again.stop();
+    const other = await teamServer(issuer, { standardRole: 'viewer' }, at.cwd);
+    expect((await visit(other, '/v1/scripts/books', session)).status).toBe(401);
   });
 
   test('works once: the same answer, its code in another sign-in, or in another browser is refused', async () => {
@@ -181,6 +222,14 @@ describe('the way back after a sign-in', () => {
       { numRuns: 2_000 },
     );
   });
+});
+
+test('the groups of a person are texts that a script can name, and at most 250', () => {
+  const many = Array.from({ length: 600 }, (_, at) => `g${at}`);
+  expect(groupsOfClaims({ groups: many })).toEqual(many.slice(0, 250));
+  expect(groupsOfClaims({ groups: [...many, ...many] })).toEqual([]);
+  expect(groupsOfClaims({ groups: ['a', 'a', '', 'b c', null, 'b'] })).toEqual(['a', 'b']);
+  for (const groups of ['accounting', { 0: 'a' }, undefined, 1]) expect(groupsOfClaims({ groups })).toEqual([]);
 });
 
 describe('the role of a person', () => {

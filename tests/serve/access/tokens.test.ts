@@ -7,6 +7,7 @@ import fc from 'fast-check';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { Masker, maskingOf } from '../../../src/base/masker.ts';
 import { allows, SERVER_ROLES } from '../../../src/serve/access/roles.ts';
+import { Sessions } from '../../../src/serve/access/sessions.ts';
 import { isTokenText, newTokenText } from '../../../src/serve/access/token-text.ts';
 import { Tokens } from '../../../src/serve/access/tokens.ts';
 import { serverFolder } from '../../../src/serve/state/server-folder.ts';
@@ -124,6 +125,18 @@ describe('tokens', () => {
     await expect(tokens.create({ name, role: 'user' })).rejects.toThrow('name of a token must be');
   });
 
+  test('have groups, once each, which their sessions have too', async () => {
+    const folder = serverFolder(home());
+    const tokens = new Tokens(folder, clockAt(0));
+    const { token, text } = await tokens.create({ name: 'x', role: 'user', groups: ['accounting', 'accounting'] });
+    expect(token.groups).toEqual(['accounting']);
+    expect(new Tokens(folder, clockAt(0)).find(text)?.groups).toEqual(['accounting']);
+    const sessions = new Sessions(folder, clockAt(0), { hasPerson: false, tokens, oidcSettings: undefined });
+    const cookie = sessions.begin({ by: 'token', token_id: token.id });
+    expect(sessions.find(cookie)?.groups).toEqual(['accounting']);
+    await expect(tokens.create({ name: 'x', role: 'user', groups: ['a b'] })).rejects.toThrow('the name of a group');
+  });
+
   test.each([0, -1, Number.NaN, 5_000 * DAY_MS])('reject an expiry of %d ms', async expiresInMs => {
     const tokens = new Tokens(serverFolder(home()), clockAt(0));
     await expect(tokens.create({ name: 'x', role: 'user', expiresInMs })).rejects.toThrow('3660 days');
@@ -183,11 +196,13 @@ describe('proctor token', () => {
   test('creates, lists and revokes a token, and shows its text once', async () => {
     const project = path.dirname(home());
     const made = JSON.parse(
-      (await proctor(project, 'token', 'new', '--role', 'viewer', '--name', 'CI', '--json')).stdout,
+      (await proctor(project, 'token', 'new', '--role', 'viewer', '--name', 'CI', '--group', 'ops', '--json')).stdout,
     );
+    expect(made.groups).toEqual(['ops']);
     expect(isTokenText(made.token)).toBe(true);
     const listed = (await proctor(project, 'token', 'list')).stdout;
     expect(listed).toContain(made.id);
+    expect(listed).toContain('ops');
     expect(listed).not.toContain(made.token);
     expect((await proctor(project, 'token', 'revoke', made.id)).stdout).toBe(`Revoked ${made.id} (CI).\n`);
     expect(JSON.parse((await proctor(project, 'token', 'list', '--json')).stdout).tokens[0].state).toBe('revoked');

@@ -15,6 +15,8 @@ import { homeFrom } from '../../../src/evidence/run-folder/runs.ts';
 const PARAMETERS: Readonly<Record<string, string>> = {
   run_id: 'script_20260101_000000_000000000000',
   case_id: 'nothing',
+  correlation_id: '000000000000',
+  comparison_id: 'nothing',
   id: 'tok_0000000000000000',
   suite: 'nothing',
   index: '0',
@@ -75,7 +77,8 @@ describe.each(ROUTES.filter(({ role }) => role !== 'anyone'))('$method $path', r
   });
 
   test('refuses an unknown, a malformed and a revoked token', async () => {
-    const unknown = `${tokens.get('admin')?.slice(0, -1)}x`;
+    const admin = tokens.get('admin') ?? '';
+    const unknown = admin.slice(0, -1) + (admin.endsWith('x') ? 'y' : 'x');
     for (const token of [unknown, 'pt_', 'x'.repeat(5_000), tokens.get('revoked')])
       expect((await ask(route, token)).status).toBe(401);
   });

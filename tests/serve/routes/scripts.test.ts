@@ -1,12 +1,17 @@
-import { existsSync, readdirSync } from 'node:fs';
+import { spawn } from 'node:child_process';
+import { existsSync, mkdirSync, readdirSync, readFileSync, utimesSync } from 'node:fs';
 import path from 'node:path';
+import { Readable } from 'node:stream';
 import { afterAll, describe, expect, onTestFinished, test } from 'vitest';
 import type { ScriptRunView } from '../../../src/publish/views.ts';
+import { ServerLog } from '../../../src/serve/operation/log.ts';
+import { openScriptOrders } from '../../../src/serve/orders/script-orders.ts';
 import { serve } from '../../../src/serve/serve.ts';
 import { closeLauncher } from '../../../src/verbs/launcher.ts';
 import { stagePublished } from '../../../src/verbs/publish/run-published.ts';
 import { publishScript } from '../../../src/verbs/publish/publish.ts';
 import { PublishWorld } from '../../publish/world.ts';
+import { ROOT } from '../../support/support.ts';
 
 afterAll(closeLauncher);
 
@@ -20,14 +25,16 @@ async function served(world: PublishWorld) {
     drainMs: 0,
     onLog: line => lines.push(line),
   });
-  onTestFinished(() => serving.stop());
+  let stopped: Promise<void> | undefined;
+  const stop = (): Promise<void> => (stopped ??= serving.stop());
+  onTestFinished(stop);
   const { origin, hash } = new URL(serving.address);
   const authorization = `Bearer ${hash.slice('#secret='.length)}`;
   const ask = (place: string, init: RequestInit = {}): Promise<Response> =>
     fetch(`${origin}${place}`, { ...init, headers: { authorization, ...init.headers } });
   const json = async <Value>(place: string, init?: RequestInit): Promise<Value> =>
     (await (await ask(place, init)).json()) as Value;
-  return { ask, json, lines, serving };
+  return { ask, json, lines, stop };
 }
 
 /** Reads the stream of a run until the server ends it. */
@@ -41,6 +48,32 @@ function formOf(parts: Readonly<Record<string, string | File>>): FormData {
   for (const [name, value] of Object.entries(parts)) form.set(name, value);
   return form;
 }
+
+test('a version that became current during an upload runs only for those whom it names', async () => {
+  const world = new PublishWorld();
+  await publishScript('tool', { cwd: world.cwd });
+  const { ask, json } = await served(world);
+  const { token } = await json<{ token: string }>('/v1/tokens', {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ role: 'user', name: 'someone' }),
+  });
+  const uploads = path.join(world.home, 'server', 'uploads');
+  async function* body(): AsyncGenerator<Uint8Array> {
+    yield Buffer.from('--x\r\ncontent-disposition: form-data; name="word"\r\n\r\n');
+    await expect.poll(() => existsSync(uploads) && readdirSync(uploads).length).toBe(1);
+    world.script({ version: '2.0.0', who: ['ops'] });
+    await publishScript('tool', { cwd: world.cwd });
+    yield Buffer.from('hello\r\n--x--\r\n');
+  }
+  const response = await ask('/v1/scripts/echo/runs', {
+    method: 'POST',
+    headers: { authorization: `Bearer ${token}`, 'content-type': 'multipart/form-data; boundary=x' },
+    body: Readable.toWeb(Readable.from(body())) as unknown as BodyInit,
+    duplex: 'half',
+  } as RequestInit);
+  expect([response.status, await response.json()]).toMatchObject([404, { error: { code: 'no_script' } }]);
+});
 
 describe('the server', () => {
   test('publishes an uploaded folder, runs it with a form, and offers its files', async () => {
@@ -163,6 +196,65 @@ describe('the server', () => {
     while (!seen.includes('event: ended')) seen += (await reader.read()).value ?? '';
     expect(await json(`/v1/script-runs/${runId}`)).toMatchObject({ state: 'stopped' });
     expect(await json(`/v1/script-runs/${runId}/cancel`, { method: 'POST' })).toEqual({ stopped: false });
+  });
+});
+
+describe('a server', () => {
+  test('takes a form once if it is sent again with its key, also after a restart', async () => {
+    const world = new PublishWorld();
+    await publishScript('tool', { cwd: world.cwd });
+    const ordered = async ({ ask }: Awaited<ReturnType<typeof served>>, word: string) => {
+      const init = { method: 'POST', headers: { 'idempotency-key': 'one' }, body: formOf({ word }) };
+      const response = await ask('/v1/scripts/echo/runs', init);
+      return { status: response.status, ...((await response.json()) as { run_id: string }) };
+    };
+    const first = await served(world);
+    const { run_id: runId } = await ordered(first, 'hello');
+    expect(await ordered(first, 'hello')).toMatchObject({ status: 202, run_id: runId });
+    await first.stop();
+    const second = await served(world);
+    expect(await ordered(second, 'hello')).toMatchObject({ status: 202, run_id: runId });
+    expect(await ordered(second, 'other')).toMatchObject({ status: 409, error: { code: 'run_exists' } });
+    expect(await second.json('/v1/script-runs')).toMatchObject({ runs: [{ run_id: runId }] });
+  });
+
+  test('completes the run of a server that was killed, and its user sees that it was stopped', async () => {
+    const world = new PublishWorld();
+    world.file('run.sh', 'sleep 60\n');
+    await publishScript('tool', { cwd: world.cwd });
+    const { runId } = stagePublished({ name: 'echo', cwd: world.cwd, by: 'you' });
+    const killed = spawn(process.execPath, [path.join(ROOT, 'dist/proctor.js'), 'serve', '--listen', '127.0.0.1:0'], {
+      cwd: world.cwd,
+      stdio: 'ignore',
+    });
+    const journal = path.join(world.home, 'runs/script', runId, 'journal.ndjson');
+    await expect
+      .poll(() => existsSync(journal) && readFileSync(journal, 'utf8'), { timeout: 30_000 })
+      .toContain('"started"');
+    const gone = new Promise(resolve => killed.once('exit', resolve));
+    killed.kill('SIGKILL');
+    await gone;
+    const { json } = await served(world);
+    await expect
+      .poll(() => json(`/v1/script-runs/${runId}`), { timeout: 30_000 })
+      .toMatchObject({
+        state: 'stopped',
+        correlation_id: expect.stringMatching(/^\w+$/),
+        error_summary: expect.stringContaining('Reference: '),
+      });
+    expect(existsSync(journal)).toBe(false);
+    expect(await json(`/v1/script-runs`)).toMatchObject({ runs: [{ run_id: runId, state: 'stopped' }] });
+  });
+
+  test('removes what is left of an order that a killed server did not store', () => {
+    const world = new PublishWorld();
+    const folder = path.join(world.home, 'server/script-runs/script_20260106_120000_0123456789ab');
+    mkdirSync(path.join(folder, 'input'), { recursive: true });
+    const old = new Date('2026-01-06T12:00:00Z');
+    utimesSync(folder, old, old);
+    const log = new ServerLog(() => undefined);
+    expect(openScriptOrders(world.home, log)).toEqual({ unbegun: [], begun: [], repeats: [] });
+    expect(existsSync(folder)).toBe(false);
   });
 });
 

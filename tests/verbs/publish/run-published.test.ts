@@ -7,7 +7,7 @@ import { SCRIPT_RUN_STATES } from '../../../src/publish/views.ts';
 import { readRecord } from '../../../src/publish/script-runs.ts';
 import { closeLauncher } from '../../../src/verbs/launcher.ts';
 import { downloadArchive, downloadOutput } from '../../../src/verbs/publish/published-downloads.ts';
-import { listScriptRuns, publishedRunView } from '../../../src/verbs/publish/published-view.ts';
+import { ScriptRunList, publishedRunView } from '../../../src/verbs/publish/published-view.ts';
 import { publishScript, withdrawVersion } from '../../../src/verbs/publish/publish.ts';
 import { runPublished, runStaged, stagePublished } from '../../../src/verbs/publish/run-published.ts';
 import { verify } from '../../../src/verify/index.ts';
@@ -87,10 +87,10 @@ describe('a run of a published script', () => {
       ],
     });
     expect(JSON.stringify(view)).not.toMatch(/private|proctor-publish|stdout/);
-    expect(listScriptRuns(world.cwd, { by: 'ada', limit: 10 }).rows).toMatchObject([
+    expect(new ScriptRunList(path.join(world.cwd, '.proctor')).page({ by: 'ada', limit: 10 }).rows).toMatchObject([
       { run_id: runId, state: 'failed' },
     ]);
-    expect(listScriptRuns(world.cwd, { by: 'bob', limit: 10 }).rows).toEqual([]);
+    expect(new ScriptRunList(path.join(world.cwd, '.proctor')).page({ by: 'bob', limit: 10 }).rows).toEqual([]);
     expect(SCRIPT_RUN_STATES).toContain(view.state);
   });
 

@@ -3,6 +3,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
+import { readSuiteFolder } from '../../../src/evidence/suite/suite-folder.ts';
 import { closeLauncher } from '../../../src/verbs/launcher.ts';
 import { testProject } from '../../../src/verbs/test/test-project.ts';
 import { PROJECT, projectFolder, WORSE } from './world.ts';
@@ -187,7 +188,7 @@ suites:
 `);
     const { exitCode, suites } = await testProject({ cwd, environment });
     expect(exitCode).toBe(0);
-    const request = suites[0]?.run?.runs[0]?.plan.request;
+    const { request } = readSuiteFolder(suites[0]?.run?.runs[0]?.place.folder as string);
     expect(request).toMatchObject({ target: { kind: 'script' }, settings: { timeout_ms: 30_000 } });
   });
 

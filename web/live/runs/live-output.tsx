@@ -70,7 +70,7 @@ function entryText(entry: Entry): string {
     case 'tool_call':
       return `calls ${entry.tool}: ${entry.command?.text ?? entry.path ?? entry.input.text}`;
     case 'tool_result':
-      return `${entry.ok ? 'result' : 'failed'}: ${entry.output.text}`;
+      return `${entry.ok ? 'result' : 'failed'}: ${entry.output.text.trimEnd() || 'no output'}`;
     case 'file_change':
       return `${entry.change} ${entry.path}`;
     case 'denial':

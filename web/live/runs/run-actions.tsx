@@ -22,6 +22,9 @@ export function RunActions({ run, onChange }: Props) {
     });
   const hasCancel = useHas('POST /v1/runs/{run_id}/cancel');
   const hasResume = useHas('POST /v1/runs/{run_id}/resume');
+  const hasEvidence = useHas('GET /v1/runs/{run_id}/evidence');
+  const isAdmin = includes(useWho().role, 'admin');
+  const hasLog = useHas('GET /v1/runs/{run_id}/log') && isAdmin;
   const hasPack = useHas('GET /v1/runs/{run_id}/pack');
   const canCancel = hasCancel && isRunner && (run.state === 'running' || run.state === 'waiting');
   const canResume = hasResume && isRunner && run.state === 'interrupted' && isSuite(run.kind);
@@ -36,6 +39,16 @@ export function RunActions({ run, onChange }: Props) {
         <button type="button" class="live-button" disabled={isBusy} onClick={() => post('resume')}>
           Resume
         </button>
+      )}
+      {hasEvidence && run.state === 'finished' && (
+        <a class="live-button" href={`/runs/${encodeURIComponent(run.run_id)}/evidence`}>
+          Evidence
+        </a>
+      )}
+      {hasLog && ['script', 'agent', 'intent'].includes(run.kind) && (
+        <a class="live-button" href={`/runs/${encodeURIComponent(run.run_id)}/log`}>
+          Log
+        </a>
       )}
       {hasPack && run.state === 'finished' && (
         <a class="live-button" href={`${path}/pack`} download>

@@ -1,3 +1,4 @@
+import type { ComponentChildren } from 'preact';
 import type { RunRow } from '../../../src/serve/runs/run-index.ts';
 import { count, instant, plural } from '../../shared/format.ts';
 import { KINDS, Mark } from '../../shared/marks.tsx';
@@ -6,7 +7,6 @@ import { Says } from '../../shared/says.tsx';
 import { Text } from '../../shared/visible.tsx';
 import type { Refusal } from '../api.ts';
 import { Stale } from '../notice.tsx';
-import type { Place } from '../router.ts';
 import { useTitle } from '../title.ts';
 import { FailingCases, LatestEvents } from './latest-events.tsx';
 import { RunActions } from './run-actions.tsx';
@@ -15,14 +15,14 @@ import type { Followed } from './use-events.ts';
 
 interface Props {
   readonly run: RunRow;
-  readonly place: Place;
   readonly followed: Followed;
   readonly refusal: Refusal | undefined;
   readonly onChange: () => void;
+  readonly children?: ComponentChildren;
 }
 
 /** A run that has no page of its own: the verdict first, then what happens. */
-export function SuiteView({ run, followed, refusal, onChange }: Props) {
+export function SuiteView({ run, followed, refusal, onChange, children }: Props) {
   const top = topOf(run);
   useTitle(`${top.word} · ${run.run_id}`);
   const took = tookOf(run);
@@ -48,6 +48,7 @@ export function SuiteView({ run, followed, refusal, onChange }: Props) {
           <Text value={run.subject} />
         </p>
       )}
+      {children}
       <FailingCases followed={followed} />
       {(followed.isConnected || followed.latest.length > 0) && <LatestEvents followed={followed} />}
     </>

@@ -1,3 +1,4 @@
+import { useRef } from 'preact/hooks';
 import type { ScriptCard, ScriptListing } from '../../../src/publish/views.ts';
 import { instant } from '../../shared/format.ts';
 import { Text } from '../../shared/visible.tsx';
@@ -47,14 +48,19 @@ export function ScriptView({ parts: [name = ''] }: ViewProps) {
 
 function ScriptForm({ script, path }: { readonly script: ScriptCard; readonly path: string }) {
   const { act, error, isBusy } = useAct();
+  // If no answer came, the server may have taken the order. With the same key, it takes it once.
+  const key = useRef('');
   const submit = (event: SubmitEvent): void => {
     event.preventDefault();
     const form = new FormData(event.currentTarget as HTMLFormElement);
     // A file field without a file sends an empty file, and an empty text means no value.
     for (const [key, entry] of Array.from(form))
       if (entry instanceof File ? entry.size === 0 && entry.name === '' : entry === '') form.delete(key);
+    if (key.current === '') key.current = crypto.randomUUID();
+    const headers = { 'idempotency-key': key.current };
+    const target = `${path}/runs?version=${script.version}`;
     act(async () => {
-      const { run_id: id } = await upload<{ readonly run_id: string }>(`${path}/runs?version=${script.version}`, form);
+      const { run_id: id } = await upload<{ readonly run_id: string }>(target, form, headers);
       visit(`/script-runs/${encodeURIComponent(id)}`);
     });
   };
@@ -65,7 +71,7 @@ function ScriptForm({ script, path }: { readonly script: ScriptCard; readonly pa
           <Text value={script.description} />
         </p>
       )}
-      <form class="live-form" onSubmit={submit}>
+      <form class="live-form" onSubmit={submit} onInput={() => (key.current = '')}>
         {script.inputs.map(input => (
           <InputField key={input.name} input={input} />
         ))}

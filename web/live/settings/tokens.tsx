@@ -12,6 +12,7 @@ interface Token {
   readonly name: string;
   readonly prefix: string;
   readonly role: string;
+  readonly groups: readonly string[];
   readonly expires_at: string;
   readonly last_used_on: string | null;
   readonly state: 'active' | 'expired' | 'revoked';
@@ -106,12 +107,14 @@ function TokenTable({ tokens, onChange }: { readonly tokens: readonly Token[]; r
           </tr>
         </thead>
         <tbody>
-          {tokens.map(({ id, name, prefix, role, state, expires_at: expires, last_used_on: used }) => (
+          {tokens.map(({ id, name, prefix, role, groups, state, expires_at: expires, last_used_on: used }) => (
             <tr key={id}>
               <th scope="row">
                 <Text value={name} /> <code class="muted">{prefix}…</code>
               </th>
-              <td data-label="Role">{role}</td>
+              <td data-label="Role">
+                {role} {groups.length > 0 && <span class="muted">in {groups.join(', ')}</span>}
+              </td>
               <td data-label="State">{state}</td>
               <td data-label="Expires">{instant(expires)}</td>
               <td data-label="Last used">{used ?? 'never'}</td>

@@ -11,7 +11,10 @@ export function Policy({ data: { policy } }: { readonly data: AgentPage }) {
   return (
     <>
       <Dimensions rows={rows} />
-      <h3 class="small-title">Violations {violationsTotal === 0 && <span class="muted">none found</span>}</h3>
+      <h3 class="small-title">
+        Violations {violationsTotal === null && <span class="muted">known after the run</span>}
+        {violationsTotal === 0 && <span class="muted">none found</span>}
+      </h3>
       {violations.length > 0 && (
         <ul class="review">
           {violations.map(({ hard, kind, text }, index) => (
@@ -22,7 +25,7 @@ export function Policy({ data: { policy } }: { readonly data: AgentPage }) {
               </p>
             </li>
           ))}
-          {violationsTotal > violations.length && (
+          {violationsTotal !== null && violationsTotal > violations.length && (
             <li class="muted">and {count(violationsTotal - violations.length)} more</li>
           )}
         </ul>

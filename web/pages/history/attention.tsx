@@ -1,7 +1,7 @@
 import type { HistoryCase, SuiteHistory } from '../../../src/reports/pages/history-data.ts';
 import { count } from '../../shared/format.ts';
 import { Text } from '../../shared/visible.tsx';
-import { historyHash } from './address.ts';
+import { useHistoryLinks } from './links.ts';
 import { percent, SinceWords, StatePill } from './parts.tsx';
 
 /** The cases whose state is anything but "passes", failures first. */
@@ -30,11 +30,12 @@ const SHOWN_MAX = 20;
 
 function ChangedCase({ suite, one }: { readonly suite: SuiteHistory; readonly one: HistoryCase }) {
   const { case_id, state, since, flakiness } = one;
+  const links = useHistoryLinks();
   return (
     <li class="card changed-case">
       <p class="changed-title">
         <StatePill state={state} />
-        <a href={historyHash({ suite: suite.name, case: case_id })}>
+        <a href={links.view({ suite: suite.name, case: case_id })}>
           <Text value={case_id} />
         </a>
         <span class="muted">

@@ -3,12 +3,13 @@ import { count, plural } from '../../shared/format.ts';
 import { Icon } from '../../shared/marks.tsx';
 import { plain, Text } from '../../shared/visible.tsx';
 import { usePages } from '../pager.tsx';
-import { historyHash } from './address.ts';
-import { reportLink, RESULTS, resultIn, runWords } from './parts.tsx';
+import { useHistoryLinks } from './links.ts';
+import { RESULTS, resultIn, runWords } from './parts.tsx';
 
 /** Every case in every run. Runs that do not fit are scrolled out of view on the left. */
 export function HeatMap({ suite }: { readonly suite: SuiteHistory }) {
   const { cases, states } = suite;
+  const links = useHistoryLinks();
   const first = Math.max(0, suite.runs.length - RUNS_SHOWN);
   const runs = suite.runs.slice(first);
   const total = Object.values(states).reduce((sum, number) => sum + number, 0);
@@ -42,7 +43,7 @@ export function HeatMap({ suite }: { readonly suite: SuiteHistory }) {
             {shown.map(one => (
               <tr key={one.case_id}>
                 <th scope="row">
-                  <a href={historyHash({ suite: suite.name, case: one.case_id })}>
+                  <a href={links.view({ suite: suite.name, case: one.case_id })}>
                     <Text value={one.case_id} />
                   </a>
                 </th>
@@ -76,7 +77,7 @@ function Cell({ run, one, index }: CellProps) {
   const passes = letters.split('p').length - 1;
   const trials = letters.length > 1 ? ` (${passes} of ${letters.length} trials passed)` : '';
   const says = `${word}${trials}${isChanged ? ', the case changed' : ''}`;
-  const link = reportLink(run, one.case_id);
+  const link = useHistoryLinks().run(run, one.case_id);
   const mark = (
     <>
       <Icon path={path} class={`mark tone-${tone}`} />

@@ -2,6 +2,7 @@ import type { CaseState, HistoryRun, Since } from '../../../src/reports/pages/hi
 import { instant, sideName } from '../../shared/format.ts';
 import { Icon } from '../../shared/marks.tsx';
 import { plain, Text } from '../../shared/visible.tsx';
+import { useHistoryLinks } from './links.ts';
 
 export const percent = (share: number): string => `${Math.round(100 * share)} %`;
 
@@ -87,19 +88,12 @@ export function SinceWords({ since }: { readonly since: Since }) {
   );
 }
 
-/** The address of a report, at a case. Encodes every part, because the name of a folder may contain anything. */
-export function reportLink({ report }: Pick<HistoryRun, 'report'>, caseId?: string): string | undefined {
-  if (report === null) return undefined;
-  const file = report.split('/').map(encodeURIComponent).join('/');
-  return caseId === undefined ? file : `${file}#${new URLSearchParams({ case: caseId }).toString()}`;
-}
-
 /** A run in a few words, for titles. */
 export const runWords = ({ started_at, side }: HistoryRun): string => `${instant(started_at)}, ${sideName(side)}`;
 
 /** A link to the report of a run, if there is one. Shows the end of the id, which is enough to name the run. */
 export function RunLink({ run, caseId }: { readonly run: HistoryRun; readonly caseId?: string }) {
-  const link = reportLink(run, caseId);
+  const link = useHistoryLinks().run(run, caseId);
   const name = (
     <code title={plain(run.run_id)}>
       <Text value={/^suite_\d{8}_\d{6}_([0-9a-f]{12})$/.exec(run.run_id)?.[1] ?? run.run_id} />

@@ -1,7 +1,7 @@
 import type { SuiteHistory } from '../../../src/reports/pages/history-data.ts';
 import { count, instant, plural } from '../../shared/format.ts';
 import { Text } from '../../shared/visible.tsx';
-import { historyHash } from './address.ts';
+import { useHistoryLinks } from './links.ts';
 import { StatePill } from './parts.tsx';
 import { Rate } from './runs-table.tsx';
 
@@ -30,12 +30,13 @@ export function Suites({ suites }: { readonly suites: readonly SuiteHistory[] })
 
 function SuiteCard({ suite }: { readonly suite: SuiteHistory }) {
   const { name, states, runs, older_runs } = suite;
+  const links = useHistoryLinks();
   const last = runs.at(-1);
   return (
     <li class="card suite-card">
       <p class="changed-title">
         <StatePill state={stateOf(suite)} />
-        <a href={historyHash({ suite: name, case: null })}>
+        <a href={links.view({ suite: name, case: null })}>
           <Text value={name} />
         </a>
       </p>

@@ -16,7 +16,7 @@ import { Bounds, Checks, Plan } from './plan.tsx';
 import { Questions } from './questions.tsx';
 
 /** One intent run: what Proctor decided and why, the plan, and what executing it gave. */
-export function IntentPage({ data }: KindProps<'intent'>) {
+export function IntentPage({ data, answering }: KindProps<'intent'>) {
   const address = useRunAddress();
   useArrival(address);
   useOpenOnPaper();
@@ -25,7 +25,7 @@ export function IntentPage({ data }: KindProps<'intent'>) {
     <div class="run-page">
       <div class="run-column">
         {kind !== null && <Decision data={data} />}
-        {questions && <Questions questions={questions} />}
+        {questions && <Questions questions={questions} answering={answering} />}
         {checks.total > 0 && <Checks checks={checks} hasRun={step !== null} />}
         {plan && <Plan plan={plan} />}
         {step && <Streams step={step} address={address} hasFailed={!data.is_accepted} />}

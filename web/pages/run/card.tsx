@@ -37,7 +37,7 @@ export function Facts({ rows }: { readonly rows: readonly (readonly [string, Com
   return (
     <dl class="run-facts">
       {rows
-        .filter(([, value]) => value !== null && value !== undefined && value !== '')
+        .filter(([, value]) => value !== null && value !== undefined && value !== '' && value !== false)
         .map(([name, value]) => (
           <div key={name}>
             <dt>{name}</dt>

@@ -2,13 +2,24 @@ import type { PageLimit, RanStep } from '../../../src/reports/pages/run-data.ts'
 import { amount } from '../../shared/size.ts';
 import { LinkedCard } from './card.tsx';
 
+interface Props {
+  readonly step: RanStep;
+  /** The run is not finished, so its use is not known yet. */
+  readonly isOpen?: boolean;
+}
+
 /** Each limit with how much of it the run used. */
-export function Limits({ step }: { readonly step: RanStep }) {
+export function Limits({ step, isOpen = false }: Props) {
+  const Measured = isOpen ? Unmeasured : Limit;
   return (
-    <LinkedCard id="limits" title="Limits and usage">
+    <LinkedCard
+      id="limits"
+      title={isOpen ? 'Limits' : 'Limits and usage'}
+      note={isOpen && 'usage is known after the run'}
+    >
       <ul class="run-limits">
         {step.limits.map(limit => (
-          <Limit key={limit.name} limit={limit} />
+          <Measured key={limit.name} limit={limit} />
         ))}
       </ul>
       {step.further.length > 0 && (
@@ -16,18 +27,24 @@ export function Limits({ step }: { readonly step: RanStep }) {
           <summary>{step.further.length} more limits, whose use is not measured</summary>
           <ul class="run-limits">
             {step.further.map(limit => (
-              <li key={limit.name}>
-                <p class="limit-line">
-                  <span>{limit.name}</span>
-                  <span>{limit.allowed === null ? 'no limit' : amount(limit.allowed, limit.unit)}</span>
-                </p>
-                <p class="limit-note">{worthOf(limit)}</p>
-              </li>
+              <Unmeasured key={limit.name} limit={limit} />
             ))}
           </ul>
         </details>
       )}
     </LinkedCard>
+  );
+}
+
+function Unmeasured({ limit }: { readonly limit: PageLimit }) {
+  return (
+    <li>
+      <p class="limit-line">
+        <span>{limit.name}</span>
+        <span>{limit.allowed === null ? 'no limit' : amount(limit.allowed, limit.unit)}</span>
+      </p>
+      <p class="limit-note">{worthOf(limit)}</p>
+    </li>
   );
 }
 

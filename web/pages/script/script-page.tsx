@@ -23,14 +23,14 @@ export function ScriptPage({ data, page }: KindProps<'script'>) {
     <div class="run-page">
       <div class="run-column">
         {ended && <Result data={data} />}
-        {step && <Streams step={step} address={address} hasFailed={ended?.status !== 'succeeded'} />}
+        {step && ended && <Streams step={step} address={address} hasFailed={ended.status !== 'succeeded'} />}
         {data.html !== '' && <HtmlOutput html={data.html} address={address} styleMark={page.style_mark} />}
         {ended && <Output data={data} />}
         {step && <Sandbox step={step} />}
         <Commands commands={commands} />
       </div>
       <div class="run-column side-column">
-        {step && <Limits step={step} />}
+        {step && <Limits step={step} isOpen={!ended} />}
         <Request data={data} />
         <Evidence evidence={evidence} masking={step?.masking ?? null} />
       </div>

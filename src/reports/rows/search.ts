@@ -1,7 +1,6 @@
-import { eachRow } from '../../src/base/row-list.ts';
-import { eachWord } from '../../src/base/search-words.ts';
-import type { PageIndex } from '../../src/reports/page-data.ts';
-import { count, plural } from '../shared/format.ts';
+import { eachRow } from '../../base/row-list.ts';
+import { eachWord } from '../../base/search-words.ts';
+import type { PageIndex } from '../page-data.ts';
 
 /** Finds the rows whose case contains a part of a word, in any text that the index covers. */
 export class Search {
@@ -38,16 +37,4 @@ export class Search {
     }
     return marks;
   }
-}
-
-/** What a search covers, and what it misses. */
-export function coveredText({ inputs, answers, left_out, chars_max }: PageIndex, cases: number): string {
-  const of = (covered: number): string => (covered >= cases ? 'all cases' : plural(covered, 'case'));
-  const whole = inputs >= cases ? 'ids, titles, reasons and inputs' : 'ids, titles and reasons';
-  const beyond = [...(inputs >= cases ? [] : [`inputs of ${of(inputs)}`]), `outputs and tools of ${of(answers)}`];
-  return [
-    `Searches ${whole} of all cases, and ${beyond.join(' and ')}, up to ${count(chars_max)} characters of each.`,
-    ...(answers < cases ? [`Outputs and tools of ${plural(cases - answers, 'other case')} are not searched.`] : []),
-    ...(left_out > 0 ? [`Does not find ${plural(left_out, 'frequent word')} that did not fit into this page.`] : []),
-  ].join(' ');
 }

@@ -1,4 +1,4 @@
-import { monotonicMs } from '../../base/clock.ts';
+import { monotonicMs } from './clock.ts';
 
 export interface CacheLimits<Value> {
   readonly entriesMax: number;
@@ -36,6 +36,11 @@ export class StampedCache<Value> {
     const making = this.#fresh(key, stamp, make).finally(() => this.#pending.delete(key));
     this.#pending.set(key, making);
     return making;
+  }
+
+  /** Forgets a value, so that the next look makes it again. */
+  forget(key: string): void {
+    this.#drop(key);
   }
 
   async #fresh(key: string, stampOf: () => Promise<string | undefined>, make: () => Promise<Value>): Promise<Value> {

@@ -1,9 +1,12 @@
-import { eachRow } from '../../src/base/row-list.ts';
-import type { PageFacet, PageHead, PageRow } from '../../src/reports/page-data.ts';
-import type { Address, FILTERS } from './address.ts';
+import { eachRow } from '../../base/row-list.ts';
+import type { PageFacet, PageHead, PageRow } from '../page-data.ts';
 import type { Search } from './search.ts';
 
-export type Chosen = Pick<Address, (typeof FILTERS)[number] | 'sort'>;
+/** The keys that narrow a list of cases. */
+export const FILTERS = ['change', 'verdict', 'error', 'suite', 'cause', 'expectation', 'tag', 'severity', 'q'] as const;
+
+/** Which cases to list, and in which order. An empty text filters nothing. */
+export type Chosen = { readonly [Key in (typeof FILTERS)[number] | 'sort']: string };
 
 type Lists = Pick<PageHead, 'suites' | 'error_classes' | 'causes' | 'expectations' | 'tags' | 'severities'>;
 
@@ -66,11 +69,14 @@ function marked(rows: number, facets: readonly PageFacet[], value: string): Uint
 /** A case passes if all its trials pass; it fails or errs if one does. */
 function hasVerdict(row: PageRow, verdict: string): boolean {
   const { 2: kind, 5: trials } = row;
-  if (kind === 'unjudged' || verdict === 'unjudged') return kind === verdict;
+  if (OWN_KINDS.has(kind) || OWN_KINDS.has(verdict)) return kind === verdict;
   if (verdict === 'pass') return trials !== '' && !/[fen]/.test(trials);
   if (verdict === 'fail') return trials.includes('f');
   return verdict === 'error' ? /[en]/.test(trials) : true;
 }
+
+/** Kinds that the letters of the trials do not show. */
+const OWN_KINDS: ReadonlySet<string> = new Set(['unjudged', 'running']);
 
 const LAST = Number.POSITIVE_INFINITY;
 const difference = (from: number | null, to: number | null): number | null =>

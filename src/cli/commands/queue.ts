@@ -1,0 +1,49 @@
+import { printable, printableJson } from '../../base/printable.ts';
+import { migrateQueueTables, showQueue } from '../../verbs/queue.ts';
+import { queueAddress } from '../options/variables.ts';
+import { stdout } from '../text/out.ts';
+import { tableLines } from '../text/table.ts';
+import { durationText } from '../text/units.ts';
+
+export async function migrateCommand(url: string | undefined, { json }: { json?: true }): Promise<number> {
+  const { from, to } = await migrateQueueTables(queueAddress(url));
+  if (json) stdout.write(`${printableJson({ from_version: from, version: to })}\n`);
+  else stdout.write(from === to ? `The tables have version ${to} already.\n` : `The tables have version ${to} now.\n`);
+  return 0;
+}
+
+export async function showQueueCommand(url: string | undefined, { json }: { json?: true }): Promise<number> {
+  const { needs, workers, lostLastHour } = await showQueue(queueAddress(url));
+  if (json) {
+    const told = {
+      needs: needs.map(({ oldestWaitingMs, ...row }) => ({ ...row, oldest_waiting_ms: oldestWaitingMs })),
+      workers: workers.map(({ lastSeenMs, ...row }) => ({ ...row, last_seen_ms: lastSeenMs })),
+      lost_last_hour: lostLastHour,
+    };
+    stdout.write(`${printableJson(told)}\n`);
+    return 0;
+  }
+  const waiting = needs.map(row => [
+    printable(row.needs),
+    String(row.waiting),
+    row.oldestWaitingMs === null ? '' : durationText(row.oldestWaitingMs),
+    String(row.active),
+    row.waiting > 0 && row.workers === 0 ? 'none offers it' : String(row.workers),
+  ]);
+  const present = workers.map(row => [
+    printable(row.worker),
+    `${row.active} of ${row.slots}`,
+    `${durationText(row.lastSeenMs)} ago`,
+    printable(row.version),
+  ]);
+  const lines = [
+    ...(needs.length === 0
+      ? ['Nothing waits, and there are no workers.']
+      : tableLines([['needs', 'waiting', 'oldest', 'active', 'workers'], ...waiting])),
+    ...(workers.length === 0 ? [] : ['', ...tableLines([['worker', 'slots', 'seen', 'version'], ...present])]),
+    '',
+    `lost in the last hour: ${lostLastHour}`,
+  ];
+  stdout.write(`${lines.join('\n')}\n`);
+  return 0;
+}

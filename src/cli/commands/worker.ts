@@ -1,0 +1,75 @@
+import { defined } from '../../base/defined.ts';
+import { printable } from '../../base/printable.ts';
+import { runQueueWorker, type WorkerOptions } from '../../verbs/worker.ts';
+import { allowedOrigins } from '../options/origins.ts';
+import { interruptions } from '../options/interruptions.ts';
+import { namedKey, queueAddress, variables } from '../options/variables.ts';
+import { stderr, stdout } from '../text/out.ts';
+
+export interface WorkerFlags {
+  readonly queue?: string | true;
+  readonly slots: number;
+  readonly name?: string;
+  readonly secret?: readonly string[];
+  readonly allowTarget?: readonly string[];
+  readonly store?: string;
+  readonly drain: number;
+  readonly json?: true;
+}
+
+/** Makes attempts until a signal. */
+export async function workerCommand(flags: WorkerFlags): Promise<number> {
+  const interrupt = interruptions();
+  const queue = queueAddress(typeof flags.queue === 'string' ? flags.queue : undefined);
+  const { name, store } = flags;
+  try {
+    await runQueueWorker({
+      ...namedKey(),
+      ...defined({ name, store, allowTargets: flags.allowTarget && allowedOrigins(flags.allowTarget) }),
+      queue,
+      environment: process.env,
+      slots: flags.slots,
+      secrets: variables(flags.secret ?? [], false),
+      drainMs: flags.drain,
+      signal: interrupt.signal,
+      ...watching(flags.json === true),
+    });
+    return interrupt.name() === 'SIGINT' ? SIGINT_EXIT : 0;
+  } finally {
+    interrupt.end();
+  }
+}
+
+const SIGINT_EXIT = 130;
+
+/** As JSON every event; as text only what needs attention. */
+function watching(isJson: boolean): Pick<WorkerOptions, 'onReady' | 'onEvent'> {
+  if (isJson)
+    return {
+      onReady: ({ worker, keyId }) => print({ is: 'ready', worker, key_id: keyId }),
+      onEvent: ({ is, ...event }) => {
+        const { isSpooled, ...known } = event as { isSpooled?: boolean };
+        print({ is, ...known, ...(isSpooled !== undefined && { spooled: isSpooled }) });
+      },
+    };
+  return {
+    onReady: ({ worker, keyId }) => say(`Worker ${worker} is ready. It signs with ${keyId}.`),
+    onEvent: event => {
+      if (event.is === 'lost')
+        say(
+          `${event.key} is lost: the queue gave it up.${event.isSpooled ? ' Its outcome is in .proctor/spool.' : ''}`,
+        );
+      if (event.is === 'unable') say(`This worker takes no more attempts for ${event.needs}: ${event.why}`);
+      if (event.is === 'unreachable') say(event.why);
+      if (event.is === 'draining') say(`Waiting for ${event.attempts} attempts.`);
+    },
+  };
+}
+
+function print(event: object): void {
+  stdout.write(`${JSON.stringify(event)}\n`);
+}
+
+function say(sentence: string): void {
+  stderr.write(`${printable(sentence)}\n`);
+}

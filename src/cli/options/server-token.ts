@@ -1,0 +1,12 @@
+import { Fault } from '../../base/fault.ts';
+import { readRegular } from '../../base/regular.ts';
+
+/** The token for a server: in a file, or in PROCTOR_TOKEN. */
+export function serverToken(file: string | undefined): string {
+  const text = file === undefined ? process.env['PROCTOR_TOKEN'] : readRegular(file, TOKEN_BYTES_MAX)?.toString();
+  if (text === undefined || text.trim() === '')
+    throw new Fault('usage', 'The server needs a token. Set PROCTOR_TOKEN, or specify --token-file FILE.');
+  return text.trim();
+}
+
+const TOKEN_BYTES_MAX = 4_096;

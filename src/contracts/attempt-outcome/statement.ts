@@ -1,0 +1,73 @@
+import * as z from 'zod/mini';
+import { caseId, errorClass, folderName, milliseconds } from '../artifacts/words.ts';
+import { type SealedFile, STATEMENT_TYPE, subject, subjectOf } from '../seal/statement.ts';
+import { contentHashText, count, filledText, instant, record } from '../shape.ts';
+
+const PREDICATE_TYPE = 'urn:proctor:attempt:v1';
+
+/** An in-toto statement of a worker about one attempt: what it sent, what it received, and when. */
+export const attemptStatementShape = record({
+  _type: z.literal(STATEMENT_TYPE),
+  /** The bytes that it received, after masking: `reply` of an answer, or `body` of a failed attempt. */
+  subject: z.array(subject),
+  predicateType: z.literal(PREDICATE_TYPE),
+  predicate: record({
+    schema_version: z.literal('attempt-outcome.v1'),
+    /** The idempotency key: run, case and attempt. */
+    key: filledText(),
+    run_id: folderName(),
+    case_id: caseId(),
+    attempt: z.int().check(z.gte(1)),
+    /** The content hashes of what was sent: the target in evidence/request.json, and the case in assets/cases.ndjson. */
+    target_sha256: contentHashText(),
+    case_sha256: contentHashText(),
+    worker: record({ name: filledText(), version: filledText(), environment_hash: contentHashText() }),
+    started_at: instant(),
+    ended_at: instant(),
+    latency_ms: milliseconds(),
+    outcome: z.enum(['ok', 'runner_error']),
+    http_status: z.optional(z.int().check(z.gte(100), z.lte(999))),
+    /** The number of masked ranges, by kind. */
+    masked: z.optional(z.record(z.string(), count())),
+    /** When each frame of a stream arrived. */
+    frame_ms: z.optional(z.array(milliseconds())),
+    failure: z.optional(
+      record({
+        class: errorClass(),
+        message: z.string(),
+        error_name: z.optional(z.string()),
+        status_text: z.optional(z.string()),
+        may_retry: z.boolean(),
+        retry_after_ms: z.optional(milliseconds()),
+        /** What is known about the body besides its bytes. */
+        body: z.optional(
+          record({
+            bytes_total: z.nullable(count()),
+            truncated: z.boolean(),
+            content_type: z.nullable(z.string()),
+            headers: z.record(z.string(), z.string()),
+          }),
+        ),
+      }),
+    ),
+    signed: z.boolean(),
+  }),
+});
+
+export type AttemptStatement = z.infer<typeof attemptStatementShape>;
+
+export type AttemptPredicate = AttemptStatement['predicate'];
+
+/** The statement about an attempt that received `received`, or nothing. */
+export function attemptStatement(
+  predicate: Omit<AttemptPredicate, 'schema_version' | 'signed'>,
+  received?: Pick<SealedFile, 'sha256' | 'bytes'>,
+): AttemptStatement {
+  const path = predicate.outcome === 'ok' ? 'reply' : 'body';
+  return {
+    _type: STATEMENT_TYPE,
+    subject: received ? [subjectOf({ path, ...received })] : [],
+    predicateType: PREDICATE_TYPE,
+    predicate: { ...predicate, schema_version: 'attempt-outcome.v1', signed: false },
+  };
+}

@@ -1,0 +1,118 @@
+import * as z from 'zod/mini';
+import { contentHash } from '../../base/hash.ts';
+import { ARTIFACT_ASKS, folderName, side } from '../artifacts/words.ts';
+import { check } from '../check.ts';
+import { type Contract, MIB } from '../contract.ts';
+import { must, rulesFor, versionRule } from '../rule.ts';
+import { anyObject, contentHashText, filledText, record, variableName } from '../shape.ts';
+import { suiteCase, suiteCaseExample, suiteRequest, suiteSettingsShape, suiteTargetShape } from '../suite/index.ts';
+
+const attemptRequestShape = record({
+  schema_version: z.literal('attempt-request.v1'),
+  /** The idempotency key: run, case and attempt. */
+  key: filledText(),
+  run_id: folderName(),
+  version: side(),
+  attempt: z.int().check(z.gte(1)),
+  target: suiteTargetShape,
+  target_sha256: contentHashText(),
+  settings: suiteSettingsShape,
+  /** Request headers. The worker takes their values from its own environment. */
+  headers: z.array(record({ name: filledText(), env: variableName() })),
+  /** All secrets that the attempt uses or masks, by the name of their environment variable. */
+  secret_names: z.array(variableName()),
+  /** Well-known credentials are stored unmasked. */
+  keep_credentials: z.optional(z.literal(true)),
+  /** A suite-case.v1 document. */
+  case: anyObject(),
+});
+
+/** The document in a queue that says what a worker sends. */
+export type AttemptQuestion = z.infer<typeof attemptRequestShape>;
+
+const rule = rulesFor<AttemptQuestion>();
+
+const { example: exampleRequest } = suiteRequest as { example: AttemptQuestion };
+
+const example: AttemptQuestion = {
+  schema_version: 'attempt-request.v1',
+  key: `${exampleRequest.run_id}/refund-small/1`,
+  run_id: exampleRequest.run_id,
+  version: 'new',
+  attempt: 1,
+  target: exampleRequest.target,
+  target_sha256: exampleRequest.target_sha256,
+  settings: exampleRequest.settings,
+  headers: [{ name: 'authorization', env: 'AGENT_TOKEN' }],
+  secret_names: ['AGENT_TOKEN'],
+  case: suiteCaseExample,
+};
+
+const rules = [
+  versionRule('AQ1', 'Attempt Request Version Known', 'attempt-request.v1', 'a request'),
+  rule({
+    id: 'AQ2',
+    title: 'Attempt Named',
+    why: 'The key lets an attempt begin at most once, so it must name exactly one attempt.',
+    asks: [
+      'run_id is a valid folder name, version is baseline or new, and attempt is an integer, at least 1',
+      'key is the run_id, the id of the case and the attempt, with slashes between them',
+    ],
+    fields: ['key', 'run_id', 'version', 'attempt'],
+    reads: ['case'],
+    *check({ key, run_id, attempt, case: one }) {
+      if (key !== `${run_id}/${String(one['id'])}/${attempt}`)
+        yield must('key', 'does not name the run, the case and the attempt');
+    },
+    breach: request => ({ ...request, attempt: 7 }),
+  }),
+  rule({
+    id: 'AQ3',
+    title: 'Attempt Complete',
+    why: 'A worker knows nothing about the run except this document.',
+    asks: [
+      'target and settings are those of the suite request',
+      ...ARTIFACT_ASKS.targetUrl,
+      'target_sha256 is the content hash of target',
+      'case is a suite-case.v1 document that keeps its rules',
+    ],
+    fields: ['target', 'target_sha256', 'settings', 'case'],
+    *check({ target, target_sha256, case: one }) {
+      if (contentHash(target) !== target_sha256) yield must('target_sha256', 'is not the content hash of target');
+      if (check(suiteCase, one, { strict: false, internal: false }).violations.length > 0)
+        yield must('case', 'breaks a rule of suite-case.v1');
+    },
+    breach: request => ({ ...request, target_sha256: `sha256:${'0'.repeat(64)}` }),
+  }),
+  rule({
+    id: 'AQ4',
+    title: 'Secrets By Name',
+    why: 'Every worker can read the queue, so it must not contain a secret.',
+    asks: [
+      'headers is a list of name and env, the environment variable with the value',
+      'secret_names is a list of environment variables and contains every env of headers',
+      'keep_credentials, if present, is true: well-known credentials are not masked',
+    ],
+    fields: ['headers', 'secret_names', 'keep_credentials'],
+    *check({ headers, secret_names: names }) {
+      for (const [index, { env }] of headers.entries())
+        if (!names.includes(env)) yield must(`headers[${index}].env`, 'is missing in secret_names');
+    },
+    breach: request => ({ ...request, secret_names: [] }),
+  }),
+];
+
+export const attemptRequest: Contract = {
+  name: 'attempt-request',
+  title: 'Attempt for a worker',
+  tells: 'One attempt that a worker makes: the case, the target, the limits, and the names of the secrets.',
+  source: 'Queue of Proctor',
+  version: { field: 'schema_version', value: 'attempt-request.v1' },
+  shape: attemptRequestShape,
+  rules,
+  unknownKeys: 'AQ1',
+  programText: ['target', 'case'],
+  beyond: ['the values of the secrets'],
+  bytesMax: 8 * MIB,
+  example,
+};

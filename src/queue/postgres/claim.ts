@@ -1,0 +1,81 @@
+import type { AttemptClaim, WorkerOffer } from '../queue.ts';
+import type { Database, Session } from './database.ts';
+import type { Engine } from './engine.ts';
+import { engineQueues, isLimited, jobOf } from './names.ts';
+import type { JobData } from './offer.ts';
+
+/** Takes at most `free` attempts from the queues with the most urgent requests first. */
+export async function claim(
+  database: Database,
+  engine: Engine,
+  worker: WorkerOffer,
+  free: number,
+): Promise<readonly AttemptClaim[]> {
+  const claims: AttemptClaim[] = [];
+  for (const queue of await waitingQueues(database, worker)) {
+    if (claims.length >= free) break;
+    const left = free - claims.length;
+    claims.push(
+      ...(await database.transaction(session => begin(session, engine, queue, worker.worker, left), lockFor(queue))),
+    );
+  }
+  return claims;
+}
+
+/** The lock of a limited queue. pg-boss counts slots before it takes one, so concurrent claims would exceed the limit. */
+function lockFor(queue: string): string {
+  return isLimited(queue) ? `select pg_advisory_xact_lock(726564, hashtext('${queue}'))` : '';
+}
+
+/** One statement, so that a worker without work costs little, however many kinds of work it offers. */
+async function waitingQueues(session: Session, { protocols, needs }: WorkerOffer): Promise<readonly string[]> {
+  const rows = await session.rows<{ name: string }>(
+    `select q.name from unnest($1::text[]) q (name)
+      cross join lateral (
+        select priority, created_on from proctor_queue.job_common j
+         where j.name = q.name and j.state < 'active' and not j.blocked
+         order by priority desc, created_on limit 1
+      ) head
+      order by head.priority desc, head.created_on`,
+    [engineQueues(protocols, needs)],
+  );
+  return rows.map(({ name }) => name);
+}
+
+/** Fetches jobs and notes that they have begun, in one transaction: either both happen, or neither. */
+async function begin(
+  session: Session,
+  engine: Engine,
+  queue: string,
+  worker: string,
+  count: number,
+): Promise<readonly AttemptClaim[]> {
+  const jobs = await engine.fetch<JobData>(queue, count, session);
+  if (jobs.length === 0) return [];
+  const keys = jobs.map(({ data }) => data.request.key);
+  const begun = await session.rows<{ key: string; claim: string; at_ms: number }>(
+    `insert into proctor.begun (key, run_id, worker, queue, job)
+     select key, run_id, $3, $4, job from unnest($1::text[], $2::text[], $5::uuid[]) as x (key, run_id, job)
+     on conflict (key) do nothing
+     returning key, claim, (extract(epoch from at) * 1000)::float8 as at_ms`,
+    [keys, jobs.map(({ data }) => data.run_id), worker, queue, keys.map(jobOf)],
+  );
+  const byKey = new Map(begun.map(row => [row.key, row]));
+  const again = keys.filter(key => !byKey.has(key));
+  if (again.length > 0) await loseAgain(session, engine, queue, again);
+  return jobs.flatMap(({ data: { request }, heartbeatMs }) => {
+    const row = byKey.get(request.key);
+    return row ? [{ request, worker, id: row.claim, begunAtMs: Math.round(row.at_ms), beatWithinMs: heartbeatMs }] : [];
+  });
+}
+
+/** These keys began before, and their worker is gone. They must not begin a second time. */
+async function loseAgain(session: Session, engine: Engine, queue: string, keys: readonly string[]): Promise<void> {
+  await engine.complete(queue, keys.map(jobOf), session);
+  await session.rows(
+    `insert into proctor.outcome (key, run_id, worker, state, body, begun_at)
+     select key, run_id, worker, 'lost', '', at from proctor.begun where key = any($1)
+     on conflict (key) do nothing`,
+    [keys],
+  );
+}

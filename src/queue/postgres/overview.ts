@@ -1,0 +1,85 @@
+import type { QueueOverview, WorkerOffer } from '../queue.ts';
+import type { Session } from './database.ts';
+import { needsOf } from './names.ts';
+
+export async function overview(session: Session): Promise<QueueOverview> {
+  const jobs = await session.rows<JobsRow>(
+    `select name, count(*) filter (where state < 'active')::int as waiting,
+            count(*) filter (where state = 'active')::int as active,
+            (extract(epoch from now() - min(created_on) filter (where state < 'active')) * 1000)::float8 as oldest_ms
+       from proctor_queue.job_common where state <= 'active' group by name`,
+  );
+  const workers = await session.rows<WorkersRow>(
+    `select w.worker, w.needs, w.slots, w.version,
+            (extract(epoch from now() - w.seen_at) * 1000)::float8 as seen_ms,
+            (select count(*)::int from proctor.begun b
+               join proctor_queue.job_common j on j.name = b.queue and j.id = b.job
+              where b.worker = w.worker and j.state = 'active' and b.at > now() - interval '25 hours') as active
+       from proctor.worker w where w.seen_at > now() - interval '1 minute' order by w.worker`,
+  );
+  const [lost] = await session.rows<{ count: number }>(
+    `select count(*)::int from proctor.outcome where state = 'lost' and at > now() - interval '1 hour'`,
+  );
+  return {
+    needs: needsRows(jobs, workers),
+    workers: workers.map(({ worker, slots, active, version, seen_ms }) => ({
+      worker,
+      slots,
+      active,
+      version,
+      lastSeenMs: Math.round(seen_ms),
+    })),
+    lostLastHour: lost?.count ?? 0,
+  };
+}
+
+/** Records that a worker asks for work. */
+export async function noteWorker(session: Session, { worker, needs, slots, version }: WorkerOffer): Promise<void> {
+  await session.rows(
+    `insert into proctor.worker (worker, needs, slots, version) values ($1, $2, $3, $4)
+     on conflict (worker) do update
+       set needs = excluded.needs, slots = excluded.slots, version = excluded.version, seen_at = now()`,
+    [worker, needs, slots, version],
+  );
+}
+
+/** Records that workers are alive. A worker without a free slot only beats. */
+export async function renewWorkers(session: Session, workers: readonly string[]): Promise<void> {
+  if (workers.length === 0) return;
+  await session.rows(
+    `update proctor.worker set seen_at = now() where worker = any($1) and seen_at < now() - interval '10 seconds'`,
+    [workers],
+  );
+}
+
+/** Several engine queues have the same needs: one per protocol, and one for limited slots. */
+function needsRows(jobs: readonly JobsRow[], workers: readonly WorkersRow[]): QueueOverview['needs'] {
+  const names = new Set([...jobs.map(({ name }) => needsOf(name)), ...workers.flatMap(({ needs }) => needs)]);
+  return [...names].sort().map(needs => {
+    const own = jobs.filter(({ name }) => needsOf(name) === needs);
+    const ages = own.flatMap(({ oldest_ms }) => (oldest_ms === null ? [] : [Math.round(oldest_ms)]));
+    return {
+      needs,
+      waiting: own.reduce((sum, { waiting }) => sum + waiting, 0),
+      active: own.reduce((sum, { active }) => sum + active, 0),
+      oldestWaitingMs: ages.length === 0 ? null : Math.max(...ages),
+      workers: workers.filter(worker => worker.needs.includes(needs)).length,
+    };
+  });
+}
+
+interface JobsRow extends Record<string, unknown> {
+  readonly name: string;
+  readonly waiting: number;
+  readonly active: number;
+  readonly oldest_ms: number | null;
+}
+
+interface WorkersRow extends Record<string, unknown> {
+  readonly worker: string;
+  readonly needs: readonly string[];
+  readonly slots: number;
+  readonly version: string;
+  readonly seen_ms: number;
+  readonly active: number;
+}

@@ -1,0 +1,159 @@
+import { setTimeout as wait } from 'node:timers/promises';
+import { contentHash } from '../../base/hash.ts';
+import { printable } from '../../base/printable.ts';
+import type { SuitePlan } from '../../evidence/suite/suite-run.ts';
+import type { AttemptOutcome, AttemptRequest, Queue } from '../../queue/queue.ts';
+import { targetName } from '../../contracts/suite/index.ts';
+import { ATTEMPT_PROTOCOL, attemptNeeds, QuestionWriter, queuedText } from './attempt-question.ts';
+import { Offers } from './offers.ts';
+import { type AskedAttempt, reportedAttempt, type ReportReader } from './reported-attempt.ts';
+import { type AttemptResult, CANCELLED, type CaseQuestion, type FailedAttempt, type Target } from './target.ts';
+
+export interface QueuedRun extends ReportReader {
+  readonly queue: Queue;
+  readonly plan: Pick<SuitePlan, 'request' | 'headers'>;
+  /** Whether to retry an attempt whose worker was lost. */
+  readonly lost: 'again' | 'never';
+  readonly priority: number;
+  /** How many attempts at the target are active at once, over all runs and workers. */
+  readonly targetSlots?: NonNullable<AttemptRequest['slots']>['max'] | undefined;
+  readonly onWarning?: ((sentence: string) => void) | undefined;
+  /** The pause before an attempt that was handed back is offered again; tests shorten it. */
+  readonly handedBackMs?: number;
+}
+
+/** A target that workers ask. The queue lets each attempt begin at most once; the suite decides about retries. */
+export function queuedTarget(run: QueuedRun): Target {
+  const { queue, plan, store } = run;
+  const { request } = plan;
+  const { run_id: runId, target_sha256: targetSha256 } = request;
+  const offers = new Offers(queue, runId, run.onWarning, run.handedBackMs);
+  const writer = new QuestionWriter(plan);
+  const needs = attemptNeeds(request);
+  const shared: Omit<AttemptRequest, 'key' | 'ask'> = {
+    runId,
+    protocol: ATTEMPT_PROTOCOL,
+    needs,
+    priority: run.priority,
+    timeoutMs: Math.min(request.settings.timeout_ms + SETTLE_MS, TIMEOUT_MS_MAX),
+    ...(run.targetSlots && {
+      slots: { target: printable(targetName(request.target)).slice(0, TARGET_CHARS_MAX), max: run.targetSlots },
+    }),
+  };
+  return {
+    isQueued: true,
+    async ask({ one, attempt, key, signal, onArrived }: CaseQuestion): Promise<AttemptResult> {
+      const ask = await queuedText(writer.write(one, attempt, key), store);
+      if (ask === undefined) return { latencyMs: 0, outcome: TOO_LARGE };
+      const asked = { key, caseId: one.id, targetSha256, caseSha256: contentHash(one) };
+      const outcome = await offers.outcomeOf({ ...shared, key, ask }, signal);
+      if (outcome === undefined) return { latencyMs: 0, outcome: CANCELLED };
+      if (outcome.is === 'reported') {
+        const result = await read(outcome.report, asked, run, signal);
+        if (typeof result !== 'string') {
+          if (result.outcome.ok) await onArrived?.();
+          return result;
+        }
+        return unseen(outcome, 'lost', refused(outcome, result, run.lost));
+      }
+      if (outcome.is === 'handed_back') return { latencyMs: 0, outcome: handedBack(outcome.why) };
+      if (outcome.is === 'withdrawn') return unseen(outcome, 'interrupted', WITHDRAWN);
+      const isAgain = attempt > 1 && (await offers.wasLost(earlierKeys(key, attempt), signal));
+      return unseen(outcome, 'lost', isAgain ? lostTwice(outcome) : lostOnce(outcome, run.lost));
+    },
+    cancel: () => offers.cancel(),
+    close: () => offers.close(),
+  };
+}
+
+/** How long a worker may try to report an outcome before the queue gives the attempt up. */
+const SETTLE_MS = 600_000;
+const TIMEOUT_MS_MAX = 86_400_000;
+const TARGET_CHARS_MAX = 300;
+
+/** Retries while the store is unavailable, because it holds the reply. */
+async function read(
+  report: string,
+  asked: AskedAttempt,
+  run: QueuedRun,
+  signal: AbortSignal,
+): Promise<AttemptResult | string> {
+  for (let tries = 1; ; tries++) {
+    try {
+      return await reportedAttempt(report, asked, run);
+    } catch (error) {
+      if (tries >= STORE_TRIES || signal.aborted) throw error;
+      await wait(STORE_PAUSE_MS, undefined, { signal }).catch(() => undefined);
+    }
+  }
+}
+
+const STORE_TRIES = 30;
+const STORE_PAUSE_MS = 1_000;
+
+function earlierKeys(key: string, attempt: number): string[] {
+  const before = key.slice(0, key.lastIndexOf('/') + 1);
+  return Array.from({ length: attempt - 1 }, (_, index) => `${before}${index + 1}`);
+}
+
+type Cause = Pick<FailedAttempt, 'message' | 'errorName' | 'mayRetry'>;
+
+function unseen(
+  { worker, begunAtMs }: AttemptOutcome,
+  how: NonNullable<FailedAttempt['unseen']>,
+  cause: Cause,
+): AttemptResult {
+  return {
+    latencyMs: 0,
+    worker,
+    startedAtMs: begunAtMs,
+    outcome: { ok: false, class: 'other', unseen: how, ...cause },
+  };
+}
+
+function lostOnce({ worker, begunAtMs, endedAtMs }: AttemptOutcome, lost: QueuedRun['lost']): Cause {
+  const begun = new Date(begunAtMs).toISOString();
+  const ended = new Date(endedAtMs).toISOString();
+  return {
+    message: `Worker ${printable(worker)} started the attempt at ${begun} and was lost. The queue gave the attempt up at ${ended}.`,
+    errorName: 'WORKER_LOST',
+    mayRetry: lost === 'again',
+  };
+}
+
+/** A case that kills its workers must not go from worker to worker. */
+function lostTwice(outcome: AttemptOutcome): Cause {
+  const { message } = lostOnce(outcome, 'never');
+  return {
+    message: `${message} This is the second worker that the case lost.`,
+    errorName: 'LOST_TWICE',
+    mayRetry: false,
+  };
+}
+
+function refused({ worker }: AttemptOutcome, why: string, lost: QueuedRun['lost']): Cause {
+  return {
+    message: `Proctor refused the outcome of worker ${printable(worker)}: ${why}.`,
+    errorName: 'OUTCOME_REFUSED',
+    mayRetry: lost === 'again',
+  };
+}
+
+function handedBack(why: string): FailedAttempt {
+  const message = `No worker could make the attempt. The last one says: ${printable(why)}`;
+  return { ok: false, class: 'other', message, errorName: 'HANDED_BACK', mayRetry: false };
+}
+
+const WITHDRAWN: Cause = {
+  message: 'Proctor was interrupted while a worker made the attempt.',
+  errorName: 'INTERRUPTED',
+  mayRetry: true,
+};
+
+const TOO_LARGE: FailedAttempt = {
+  ok: false,
+  class: 'other',
+  message: 'The case is too large for the queue. Specify a store that the workers share with --store.',
+  errorName: 'NO_STORE',
+  mayRetry: false,
+};

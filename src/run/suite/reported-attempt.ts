@@ -1,0 +1,161 @@
+import type * as z from 'zod/mini';
+import { keyIdOf, publicKeyIn } from '../../base/ed25519.ts';
+import { parseInstant } from '../../base/clock.ts';
+import { bytesHash, type ContentHash } from '../../base/hash.ts';
+import { readJson } from '../../base/json.ts';
+import { type AttemptStatement, openAttempt } from '../../contracts/attempt-outcome/index.ts';
+import { formOf } from '../../contracts/form.ts';
+import { type SealEnvelope, signedBy } from '../../contracts/seal/index.ts';
+import { QUEUE_TEXT_BYTES_MAX } from '../../queue/queue.ts';
+import type { BlobStore } from '../../store/store.ts';
+import type { KeptReply, ReplyReader } from '../../targets/reader.ts';
+import type { SideName } from '../../targets/reply.ts';
+import { attemptReportShape } from './attempt-report.ts';
+import type { AttemptResult, FailedAttempt } from './target.ts';
+
+/** What the conductor knows about the attempt that a report must describe. */
+export interface AskedAttempt {
+  readonly key: string;
+  readonly caseId: string;
+  readonly targetSha256: string;
+  readonly caseSha256: string;
+}
+
+export interface ReportReader {
+  readonly side: SideName;
+  /** Reads the reply again, so that the answer follows from the stored bytes, not from a claim of the worker. */
+  readonly read: ReplyReader;
+  readonly bodyBytesMax: number;
+  readonly store?: BlobStore | undefined;
+  /** The ids of the keys that may sign; undefined if every worker of the queue is trusted. */
+  readonly trusted?: ReadonlySet<string> | undefined;
+}
+
+/** Reads the report of a worker. Returns the reason if the report cannot be trusted. */
+export async function reportedAttempt(
+  text: string,
+  asked: AskedAttempt,
+  reader: ReportReader,
+): Promise<AttemptResult | string> {
+  const opened = openReport(text, asked, reader.trusted);
+  if (typeof opened === 'string') return opened;
+  const { statement, report } = opened;
+  const bytes = await receivedBytes(report, statement, reader);
+  if (typeof bytes === 'string') return bytes;
+  const { predicate } = statement;
+  const outcome = predicate.failure
+    ? failedAttempt(predicate.failure, predicate.masked, bytes)
+    : answeredAttempt(predicate, bytes ?? Buffer.alloc(0), asked, reader);
+  if (typeof outcome === 'string') return outcome;
+  return {
+    latencyMs: predicate.latency_ms,
+    ...(predicate.http_status !== undefined && { httpStatus: predicate.http_status }),
+    worker: predicate.worker.name,
+    startedAtMs: parseInstant(predicate.started_at) ?? 0,
+    signedOutcome: JSON.stringify(report.outcome),
+    outcome,
+  };
+}
+
+type AttemptReport = z.infer<typeof attemptReportShape>;
+
+function openReport(
+  text: string,
+  { key, targetSha256, caseSha256 }: AskedAttempt,
+  trusted: ReportReader['trusted'],
+): { readonly report: AttemptReport; readonly statement: AttemptStatement } | string {
+  const reading = readJson(Buffer.from(text), { bytesMax: QUEUE_TEXT_BYTES_MAX });
+  if (!reading.ok || !formOf(attemptReportShape).fits(reading.value)) return 'it is not a report';
+  const report = reading.value as AttemptReport;
+  const opened = openAttempt(report.outcome);
+  if (!opened) return 'its outcome breaks a rule of attempt-outcome.v1';
+  const { statement, envelope } = opened;
+  const signer = signerOf(report.public_key, envelope);
+  if (signer === undefined) return 'its signature is not valid';
+  if (trusted && !trusted.has(signer)) return 'it is signed with a key that is not trusted';
+  const { predicate } = statement;
+  if (predicate.key !== key) return 'it describes another attempt';
+  if (predicate.target_sha256 !== targetSha256 || predicate.case_sha256 !== caseSha256)
+    return 'the worker sent another case, or asked another target';
+  return { report, statement };
+}
+
+/** The id of the key that signed an envelope; undefined if the signature is not valid. */
+function signerOf(publicKey: string, envelope: SealEnvelope): string | undefined {
+  const key = publicKeyIn(publicKey);
+  return key && signedBy(key, envelope) === 'right' ? keyIdOf(key) : undefined;
+}
+
+async function receivedBytes(
+  { body }: AttemptReport,
+  { subject: [subject] }: AttemptStatement,
+  { store, bodyBytesMax }: ReportReader,
+): Promise<Buffer | string | undefined> {
+  if (!subject) return body ? 'it has bytes that its outcome does not name' : undefined;
+  const size = subject.annotations.size_bytes;
+  // Masking may make a reply longer.
+  if (size > 2 * bodyBytesMax + MASKED_BYTES_MAX) return 'its reply is larger than the limit';
+  const sha256: ContentHash = `sha256:${subject.digest.sha256}`;
+  const bytes = body ? Buffer.from(body.text, body.encoding) : await storedBytes(sha256, size, store);
+  if (!bytes) return 'its reply is not in the store';
+  if (bytes.length !== size || bytesHash(bytes) !== sha256) return 'its reply has another hash';
+  return bytes;
+}
+
+const MASKED_BYTES_MAX = 64 * 1024;
+
+async function storedBytes(
+  sha256: ContentHash,
+  size: number,
+  store: BlobStore | undefined,
+): Promise<Buffer | undefined> {
+  const pieces = await store?.get(sha256);
+  if (!pieces) return undefined;
+  const chunks: Uint8Array[] = [];
+  let length = 0;
+  for await (const piece of pieces) {
+    length += piece.length;
+    if (length > size) return undefined;
+    chunks.push(piece);
+  }
+  return Buffer.concat(chunks);
+}
+
+function answeredAttempt(
+  { frame_ms: frameMs, masked = {} }: AttemptStatement['predicate'],
+  body: Buffer,
+  { caseId }: AskedAttempt,
+  { read, side }: ReportReader,
+): AttemptResult['outcome'] | string {
+  const kept: KeptReply = { body, ...(frameMs && { frameMs }) };
+  const reading = read(kept, { caseId, side });
+  return reading.ok ? { ...reading, masked, bytes: body.length, kept } : 'its reply cannot be read as an answer';
+}
+
+function failedAttempt(
+  failure: NonNullable<AttemptStatement['predicate']['failure']>,
+  masked: AttemptStatement['predicate']['masked'],
+  bytes: Buffer | undefined,
+): FailedAttempt {
+  const { error_name: errorName, status_text: statusText, retry_after_ms: retryAfterMs, body } = failure;
+  return {
+    ok: false,
+    class: failure.class,
+    message: failure.message,
+    mayRetry: failure.may_retry,
+    ...(errorName !== undefined && { errorName }),
+    ...(statusText !== undefined && { statusText }),
+    ...(retryAfterMs !== undefined && { retryAfterMs }),
+    ...(masked && { masked }),
+    ...(body &&
+      bytes && {
+        body: {
+          bytes,
+          bytesTotal: body.bytes_total,
+          truncated: body.truncated,
+          contentType: body.content_type,
+          headers: body.headers,
+        },
+      }),
+  };
+}

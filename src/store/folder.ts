@@ -1,0 +1,114 @@
+import { closeSync, createReadStream } from 'node:fs';
+import { open, readdir, rename, rm, stat } from 'node:fs/promises';
+import path from 'node:path';
+import { syncFolder, temporaryBeside, tornFile } from '../base/atomic.ts';
+import { type Clock, systemClock } from '../base/clock.ts';
+import { codeOf, Fault, fullDisk } from '../base/fault.ts';
+import type { ContentHash } from '../base/hash.ts';
+import { makeFolders, OWN_FILE } from '../base/private.ts';
+import { openRegular } from '../base/regular.ts';
+import type { BlobStore } from './store.ts';
+import { storedName, storedDigest, verified } from './verified.ts';
+
+/** Blobs in a folder: the disk of this machine, or a shared file system. */
+export class FolderStore implements BlobStore {
+  readonly #folder: string;
+  readonly #clock: Clock;
+
+  constructor(folder: string, clock: Clock = systemClock) {
+    this.#folder = folder;
+    this.#clock = clock;
+  }
+
+  async put(digest: ContentHash, bytes: AsyncIterable<Uint8Array>, bytesMax: number): Promise<void> {
+    const file = this.#fileOf(digest);
+    const temporary = temporaryBeside(file);
+    try {
+      makeFolders(path.dirname(file));
+      await writeSynced(temporary, verified(digest, bytes, bytesMax));
+      await rename(temporary, file);
+      syncFolder(path.dirname(file));
+    } catch (cause) {
+      await rm(temporary, { force: true });
+      throw unavailable('written', cause);
+    }
+  }
+
+  async get(digest: ContentHash): Promise<AsyncIterable<Uint8Array> | undefined> {
+    const file = this.#fileOf(digest);
+    const fd = openRegular(file);
+    if (fd !== undefined) return verified(digest, piecesOf(fd));
+    const there = await stat(file).catch((error: unknown) => codeOf(error));
+    if (there === 'ENOENT' || there === 'ENOTDIR') return undefined;
+    throw unavailable('read', undefined);
+  }
+
+  async missing(digests: readonly ContentHash[]): Promise<readonly ContentHash[]> {
+    return digests.filter(digest => {
+      const fd = openRegular(this.#fileOf(digest));
+      if (fd !== undefined) closeSync(fd);
+      return fd === undefined;
+    });
+  }
+
+  async sweep(ageMs: number, keep: ReadonlySet<ContentHash>): Promise<number> {
+    const beforeMs = this.#clock.now() - ageMs;
+    let removed = 0;
+    for (const shelf of await namesIn(this.#folder)) {
+      if (!/^[0-9a-f]{2}$/.test(shelf)) continue;
+      for (const name of await namesIn(path.join(this.#folder, shelf))) {
+        const digest = storedDigest(tornFile(name) ?? name);
+        if (!digest || keep.has(digest)) continue;
+        if (await removeOld(path.join(this.#folder, shelf, name), beforeMs)) removed += 1;
+      }
+    }
+    return removed;
+  }
+
+  /** In 256 folders, because some file systems are slow with large ones. */
+  #fileOf(digest: ContentHash): string {
+    const name = storedName(digest);
+    return path.join(this.#folder, name.slice(0, 2), name);
+  }
+}
+
+async function writeSynced(file: string, bytes: AsyncIterable<Uint8Array>): Promise<void> {
+  const handle = await open(file, 'wx', OWN_FILE);
+  try {
+    for await (const piece of bytes) await handle.writeFile(piece);
+    await handle.datasync();
+  } finally {
+    await handle.close();
+  }
+}
+
+async function* piecesOf(fd: number): AsyncGenerator<Uint8Array> {
+  try {
+    for await (const piece of createReadStream('', { fd })) yield piece as Buffer;
+  } catch (cause) {
+    throw unavailable('read', cause);
+  }
+}
+
+async function removeOld(file: string, beforeMs: number): Promise<boolean> {
+  const found = await stat(file).catch(() => undefined);
+  if (!found || found.mtimeMs >= beforeMs) return false;
+  await rm(file, { force: true });
+  return true;
+}
+
+async function namesIn(folder: string): Promise<string[]> {
+  try {
+    return await readdir(folder);
+  } catch (cause) {
+    if (codeOf(cause) === 'ENOENT') return [];
+    throw unavailable('listed', cause);
+  }
+}
+
+function unavailable(done: string, cause: unknown): Fault {
+  if (cause instanceof Fault) return cause;
+  return new Fault('store_unavailable', `The blob could not be ${done} in the store's folder${fullDisk(cause)}.`, {
+    cause,
+  });
+}

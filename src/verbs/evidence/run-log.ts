@@ -1,0 +1,68 @@
+import path from 'node:path';
+import { Fault } from '../../base/fault.ts';
+import { readBelow } from '../../base/regular.ts';
+import { looseKeys } from '../../evidence/document.ts';
+import { expiredIn } from '../../evidence/run-folder/expired.ts';
+import { runsIn } from '../../evidence/run-folder/runs.ts';
+import { readLog } from '../../evidence/step/log.ts';
+import type { RunLogView } from './file-view.ts';
+
+/** The internal log and the printed output of a run, for operators. Reads a bounded part of each. */
+export function runLog({ folder }: { readonly folder: string }): RunLogView {
+  const entries = readLog(folder);
+  const expired = expiredIn(folder);
+  const streams = STREAMS.map(name => streamIn(folder, name));
+  return {
+    run_id: path.basename(folder),
+    correlation_id: correlationIn(folder) ?? null,
+    entries: entries
+      .slice(0, ENTRIES_MAX)
+      .map(({ level, code, detail }) => ({ level, code, detail: detail.slice(0, DETAIL_CHARS_MAX).toWellFormed() })),
+    entries_total: entries.length,
+    streams,
+    is_expired: [...expired].some(name => !name.startsWith('output/')),
+  };
+}
+
+const STREAMS = ['stdout', 'stderr'] as const;
+const ENTRIES_MAX = 1_000;
+const DETAIL_CHARS_MAX = 10_000;
+const STREAM_BYTES_MAX = 16 * 1024 ** 2;
+const SHOWN_CHARS_MAX = 512 * 1024;
+
+function streamIn(folder: string, name: (typeof STREAMS)[number]): RunLogView['streams'][number] {
+  const found = ['script', 'intent', 'agent'].map(step =>
+    readBelow(folder, `evidence/steps/${step}/${name}.txt`, STREAM_BYTES_MAX),
+  );
+  const bytes = found.find(one => one !== undefined);
+  const text = bytes?.toString() ?? null;
+  return {
+    name,
+    text: text?.slice(0, SHOWN_CHARS_MAX).toWellFormed() ?? null,
+    bytes: bytes?.length ?? null,
+    is_cut: (text?.length ?? 0) > SHOWN_CHARS_MAX,
+  };
+}
+
+/** The run whose user got this correlation id. Looks at the newest runs. */
+export function runOfCorrelation({
+  home,
+  correlationId,
+}: {
+  readonly home: string;
+  readonly correlationId: string;
+}): string {
+  const places = runsIn(home).reverse().slice(0, RUNS_MAX);
+  const found = places.find(({ folder }) => correlationIn(folder) === correlationId);
+  if (!found) throw new Fault('no_log', `No run here has the correlation id ${correlationId}.`);
+  return found.id;
+}
+
+const RUNS_MAX = 50_000;
+
+function correlationIn(folder: string): string | undefined {
+  const { correlation_id: id } = looseKeys(path.join(folder, 'evidence/outcome.json'), OUTCOME_BYTES_MAX);
+  return typeof id === 'string' && /^[a-z0-9]{12,32}$/.test(id) ? id : undefined;
+}
+
+const OUTCOME_BYTES_MAX = 16 * 1024 ** 2;

@@ -1,0 +1,99 @@
+import { rmSync } from 'node:fs';
+import path from 'node:path';
+import { Fault } from '../base/fault.ts';
+import type { RunFolder } from '../evidence/run-folder/runs.ts';
+import { suiteCases } from '../evidence/suite/suite-folder.ts';
+import type { SuitePlan } from '../evidence/suite/suite-run.ts';
+import type { Queue } from '../queue/queue.ts';
+import { queuedTarget } from '../run/suite/queued-target.ts';
+import { settingsFrom } from '../run/suite/settings.ts';
+import type { Target } from '../run/suite/target.ts';
+import type { BlobStore } from '../store/store.ts';
+import { replyReader } from '../targets/reader.ts';
+import { checkerAt } from './keys.ts';
+import { type QueueOptions, targetSlotsOf } from './queue-choice.ts';
+import type { RunSuiteOptions } from './run-suite.ts';
+
+/** Opens the queue of a run for as long as `use` takes. A queue that the caller opened stays open. */
+export async function withQueue<Result>(
+  { queue, heartbeatMs }: QueueOptions,
+  use: (queue: Queue) => Promise<Result>,
+): Promise<Result> {
+  if (queue === undefined)
+    throw new Fault(
+      'usage',
+      'Workers make the attempts of this run. Specify their queue with --queue, or PROCTOR_QUEUE.',
+    );
+  if (typeof queue !== 'string') return use(queue);
+  const { openQueue } = await import('./queue.ts');
+  const opened = await openQueue(queue, heartbeatMs === undefined ? {} : { heartbeatMs });
+  try {
+    return await use(opened);
+  } finally {
+    await opened.close();
+  }
+}
+
+type QueuedContext = QueueOptions & Pick<RunSuiteOptions, 'cwd' | 'onWarning' | 'environment'>;
+
+/** The target of a run whose attempts workers make. */
+export async function queuedFor(plan: SuitePlan, context: QueuedContext): Promise<Target> {
+  const { request } = plan;
+  const settings = settingsFrom(request.settings);
+  const { queue, lost = 'again', priority = 0, targetSlots, workerKeys, cwd = process.cwd(), onWarning } = context;
+  if (typeof queue !== 'object') throw new Fault('internal', 'The queue is not open.');
+  return queuedTarget({
+    queue,
+    plan,
+    side: request.version,
+    read: replyReader(request.target, settings.bodyBytesMax),
+    bodyBytesMax: settings.bodyBytesMax,
+    store: await storeAt(context.store, cwd, context.environment),
+    trusted: trustedKeys(workerKeys, cwd),
+    lost,
+    priority,
+    targetSlots: targetSlotsOf(targetSlots),
+    onWarning,
+  });
+}
+
+/** The store with this address: `s3://…`, or a folder. */
+export async function storeAt(
+  address: string | undefined,
+  cwd: string,
+  environment: NonNullable<RunSuiteOptions['environment']> = {},
+): Promise<BlobStore | undefined> {
+  if (address === undefined) return undefined;
+  const { openStore } = await import('./store.ts');
+  return openStore(address.startsWith('s3://') ? address : path.resolve(cwd, address), environment);
+}
+
+function trustedKeys(files: readonly string[] | undefined, cwd: string): ReadonlySet<string> | undefined {
+  return files && new Set(files.map(key => checkerAt(cwd, { key })?.keyId ?? ''));
+}
+
+/**
+ * Refuses a new run if the queue already has outcomes for its name, unless they count only if trusted workers signed
+ * them: nothing else proves that this user began the run.
+ */
+export async function refuseKnownRun(
+  places: readonly RunFolder[],
+  queue: Queue,
+  { workerKeys }: QueueOptions,
+): Promise<void> {
+  if (workerKeys) return;
+  for (const { id, folder } of places) {
+    const keys = [...suiteCases(folder)].map(one => `${id}/${one.id}/1`);
+    for (let from = 0; from < keys.length; from += KEYS_AT_ONCE) {
+      const known = await queue.outcomes(keys.slice(from, from + KEYS_AT_ONCE), { waitMs: 0 });
+      if (known.size === 0) continue;
+      for (const place of places) rmSync(place.folder, { recursive: true, force: true });
+      throw new Fault(
+        'run_known',
+        `The queue already has outcomes of a run called ${id}. Choose another name. To make the folder of that run again, specify the keys of the workers that you trust with --worker-key.`,
+      );
+    }
+  }
+}
+
+const KEYS_AT_ONCE = 1_000;

@@ -1,0 +1,162 @@
+import { hostname } from 'node:os';
+import path from 'node:path';
+import { Fault } from '../base/fault.ts';
+import { contentHash } from '../base/hash.ts';
+import { newCorrelationId } from '../base/ids.ts';
+import { VERSION } from '../base/version.ts';
+import type { AttemptQuestion } from '../contracts/attempt-request/index.ts';
+import { homeFrom } from '../evidence/run-folder/runs.ts';
+import type { Queue } from '../queue/queue.ts';
+import { runnerHere } from '../run/pipeline/runner-plan.ts';
+import { offeredNeeds } from '../run/suite/attempt-question.ts';
+import { settingsFrom } from '../run/suite/settings.ts';
+import type { Target } from '../run/suite/target.ts';
+import { declarationFaults } from '../targets/declaration-faults.ts';
+import { folderSpool } from '../work/spool.ts';
+import { runWorker, type WorkerEvent } from '../work/worker.ts';
+import { declaredFor } from './declared.ts';
+import { newKey, signerAt } from './keys.ts';
+import { refuseUnknown } from './options.ts';
+import { checkQueueable } from './queue-choice.ts';
+import { storeAt, withQueue } from './queued-suite.ts';
+import { httpFor } from './suite-targets.ts';
+
+export interface WorkerOptions {
+  /** The queue to take attempts from: the URL of a PostgreSQL database, or an open queue. */
+  readonly queue: string | Queue;
+  /** How many attempts to make at once. */
+  readonly slots?: number;
+  /** The name of this worker in evidence; the host name and a random part by default. */
+  readonly name?: string;
+  /** The values of secrets that attempts may use, by variable name. */
+  readonly secrets?: Readonly<Record<string, string>>;
+  /** The origins that attempts may ask; all by default. */
+  readonly allowTargets?: readonly string[];
+  /** A folder that workers and conductors share, or `s3://…`, for replies and cases that are too large for the queue. */
+  readonly store?: string;
+  /** How long attempts may take after the signal; 10 minutes by default. */
+  readonly drainMs?: number;
+  /** The variables that an S3 store takes its credentials from. */
+  readonly environment?: Readonly<Record<string, string | undefined>>;
+  readonly cwd?: string;
+  /** The key that signs outcomes; the key in `.proctor` by default, which is created if there is none. */
+  readonly signingKey?: string;
+  readonly signal?: AbortSignal;
+  readonly onReady?: (ready: { readonly worker: string; readonly keyId: string }) => void;
+  readonly onEvent?: (event: WorkerEvent) => void;
+}
+
+/** Makes attempts from a queue until the signal, then finishes those under way. */
+export async function runQueueWorker(options: WorkerOptions): Promise<void> {
+  refuseUnknown('runQueueWorker', options, OPTIONS);
+  const { cwd = process.cwd(), slots = SLOTS, secrets = {}, drainMs = DRAIN_MS } = options;
+  if (!Number.isSafeInteger(slots) || slots < 1 || slots > SLOTS_MOST)
+    throw new Fault('usage', `The slots of a worker must be from 1 to ${SLOTS_MOST}.`);
+  const needs = offeredNeeds(Object.keys(secrets));
+  const name = checkedName(options.name ?? `${hostname().slice(0, HOST_CHARS)}-${newCorrelationId().slice(0, 8)}`);
+  const signer = signerAt(cwd, options.signingKey) ?? newSigner(cwd);
+  const { runner_id: _, ...identity } = runnerHere([]).identity;
+  const reporter = {
+    name,
+    version: VERSION,
+    environmentHash: contentHash(identity),
+    signer,
+    store: await storeAt(options.store, cwd, options.environment),
+  };
+  await withQueue(options, async queue => {
+    options.onReady?.({ worker: name, keyId: signer.keyId });
+    await runWorker({
+      queue,
+      needs,
+      slots,
+      reporter,
+      makeTarget: (question, connections) => workerTarget(question, connections, secrets, options.allowTargets),
+      spool: folderSpool(path.join(homeFrom(cwd), 'spool')),
+      drainMs,
+      signal: options.signal ?? new AbortController().signal,
+      ...(options.onEvent && { onEvent: options.onEvent }),
+    });
+  });
+}
+
+const SLOTS = 4;
+const SLOTS_MOST = 256;
+const DRAIN_MS = 600_000;
+const HOST_CHARS = 60;
+
+const OPTIONS: Record<keyof WorkerOptions, true> = {
+  queue: true,
+  slots: true,
+  name: true,
+  secrets: true,
+  allowTargets: true,
+  store: true,
+  drainMs: true,
+  environment: true,
+  cwd: true,
+  signingKey: true,
+  signal: true,
+  onReady: true,
+  onEvent: true,
+};
+
+function checkedName(name: string): string {
+  if (/^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/.test(name)) return name;
+  throw new Fault('usage', 'The name of a worker has 1 to 100 letters, digits, ".", "_" and "-".');
+}
+
+/** Every outcome is signed, so a worker without a key creates one. */
+function newSigner(cwd: string): NonNullable<ReturnType<typeof signerAt>> {
+  newKey(cwd);
+  const signer = signerAt(cwd);
+  if (!signer) throw new Fault('bad_key', 'The signing key of the worker cannot be read.');
+  return signer;
+}
+
+/** Opens the target of an attempt. A worker sends HTTP requests, and starts no program. */
+async function workerTarget(
+  question: AttemptQuestion,
+  connections: number,
+  values: Readonly<Record<string, string>>,
+  origins: readonly string[] | undefined,
+): Promise<Target> {
+  const { target, run_id, version, keep_credentials } = question;
+  checkQueueable(target);
+  refuseDeclaration(target);
+  const value = (name: string): string => {
+    const found = Object.hasOwn(values, name) ? values[name] : undefined;
+    if (found === undefined)
+      throw new Fault('not_offered', 'The attempt needs a secret that this worker does not have.');
+    return found;
+  };
+  const headers = question.headers.map(({ name, env }) => ({ name, env, value: value(env) }));
+  const taken = new Set(headers.map(({ env }) => env));
+  const names = question.secret_names.filter(name => !taken.has(name));
+  const secrets = Object.fromEntries(names.map(name => [name, value(name)]));
+  const request = { run_id, version, ...(keep_credentials && { keep_credentials }) };
+  const settings = { ...settingsFrom(question.settings), concurrency: connections };
+  refuseOrigin(target, origins);
+  return target.kind === 'declared'
+    ? declaredFor(target, { request }, { secrets }, settings)
+    : httpFor(target, { request }, { headers, secrets }, settings);
+}
+
+/** The request may come from anyone who can write to the queue: a header such as `host` would lead to another target. */
+function refuseDeclaration(target: AttemptQuestion['target']): void {
+  if (target.kind !== 'declared') return;
+  for (const _ of declarationFaults(target.declaration))
+    throw new Fault('attempt_request', 'The target of the attempt breaks a rule of target files.');
+}
+
+function refuseOrigin(target: AttemptQuestion['target'], origins: readonly string[] | undefined): void {
+  if (!origins) return;
+  const url =
+    target.kind === 'http'
+      ? target.url
+      : target.kind === 'declared' && 'url' in target.declaration
+        ? target.declaration.url
+        : '';
+  const origin = url !== undefined && URL.canParse(url) ? new URL(url).origin : undefined;
+  if (origin === undefined || !origins.includes(origin))
+    throw new Fault('not_offered', 'This worker may not ask this target. Allow it with --allow-target.');
+}

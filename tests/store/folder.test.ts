@@ -1,0 +1,62 @@
+import { readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { expect, test } from 'vitest';
+import { bytesHash, type ContentHash } from '../../src/base/hash.ts';
+import { FolderStore } from '../../src/store/folder.ts';
+import { storeConformance } from '../conformance/store.ts';
+import { temporaryFolder } from '../support/support.ts';
+
+storeConformance('folder', async () => {
+  const folder = temporaryFolder();
+  let nowMs = Date.now();
+  const store = new FolderStore(folder, { now: () => nowMs });
+  return {
+    store,
+    age: ms => void (nowMs += ms),
+    damage: digest => {
+      const bytes = readFileSync(fileIn(folder, digest));
+      bytes[0] = (bytes[0] ?? 0) ^ 1;
+      writeFileSync(fileIn(folder, digest), bytes);
+    },
+  };
+});
+
+test('a folder keeps no temporary file of a refused blob', async () => {
+  const folder = temporaryFolder();
+  const digest = bytesHash('a');
+  await expect(new FolderStore(folder).put(digest, once('b'), 10)).rejects.toThrow();
+  expect(readdirSync(path.dirname(fileIn(folder, digest)))).toEqual([]);
+});
+
+test('a folder sweeps the temporary files of crashed writers', async () => {
+  const folder = temporaryFolder();
+  const digest = bytesHash('a');
+  await new FolderStore(folder).put(digest, once('a'), 10);
+  const file = fileIn(folder, digest);
+  writeFileSync(path.join(path.dirname(file), `.${path.basename(file)}.0123456789ab.tmp`), 'half');
+  const later = new FolderStore(folder, { now: () => Date.now() + 10_000 });
+  expect(await later.sweep(5000, new Set())).toBe(2);
+  expect(readdirSync(path.dirname(file))).toEqual([]);
+});
+
+test('a folder never follows a link instead of a blob', async () => {
+  const folder = temporaryFolder();
+  const digest = bytesHash('secret');
+  await new FolderStore(folder).put(bytesHash('a'), once('a'), 10);
+  writeFileSync(path.join(folder, 'outside'), 'secret');
+  await new FolderStore(folder).put(digest, once('secret'), 10);
+  const file = fileIn(folder, digest);
+  rmSync(file);
+  symlinkSync(path.join(folder, 'outside'), file);
+  expect(await new FolderStore(folder).missing([digest])).toEqual([digest]);
+  await expect(new FolderStore(folder).get(digest)).rejects.toMatchObject({ code: 'store_unavailable' });
+});
+
+function fileIn(folder: string, digest: ContentHash): string {
+  const name = digest.replace('sha256:', '');
+  return path.join(folder, name.slice(0, 2), name);
+}
+
+async function* once(text: string): AsyncGenerator<Uint8Array> {
+  yield Buffer.from(text);
+}

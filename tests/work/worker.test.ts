@@ -1,0 +1,191 @@
+import { readdirSync } from 'node:fs';
+import path from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { Fault } from '../../src/base/fault.ts';
+import { contentHash } from '../../src/base/hash.ts';
+import { attemptRequest } from '../../src/contracts/attempt-request/index.ts';
+import type { Queue } from '../../src/queue/queue.ts';
+import { runWorker } from '../../src/work/worker.ts';
+import { answersWell, hangs } from '../run/suite/agent.ts';
+import { changedQueue, queueWorld, testReporter } from '../run/suite/queue-world.ts';
+import { expectValid } from '../run/suite/support.ts';
+
+const unavailable = (code: string) =>
+  new Fault('queue_unavailable', 'The queue cannot be reached.', { cause: Object.assign(new Error(code), { code }) });
+
+/** An agent whose first request hangs until its connection closes. */
+function hanging() {
+  const closed: string[] = [];
+  const a: typeof answersWell = (seen, response, times) => {
+    response.on('close', () => closed.push(String(seen.headers['idempotency-key'])));
+    if (times === 1) hangs(seen, response, times);
+    else answersWell(seen, response, times);
+  };
+  return { behaviours: { a }, closed };
+}
+
+describe('a worker', () => {
+  test('ends its attempts itself when it cannot beat', async () => {
+    const { behaviours, closed } = hanging();
+    const { run, worker, agent, queue } = await queueWorld({ ids: ['a'], behaviours, heartbeatMs: 1_500 });
+    const cut: Partial<Queue> = { beat: () => Promise.reject(unavailable('ETIMEDOUT')) };
+    const running = run();
+    // The time to beat counts from the claim, so the attempt must be there when the worker asks.
+    await expect.poll(async () => (await queue.overview()).needs[0]?.waiting).toBe(1);
+    const { events } = worker({ queue: changedQueue(queue, cut), slots: 1 });
+    await expect.poll(() => closed).toContain('r1/a/1');
+    expect((await running).runs[0]).toMatchObject({ ok: 1 });
+    expect(agent.times('a')).toBe(2);
+    expect(events).toContainEqual({ is: 'lost', key: 'r1/a/1', isSpooled: false });
+  });
+
+  test('goes on while the database is down, because no conductor can give up its attempts', async () => {
+    let answer = (): void => undefined;
+    const { run, worker, agent, queue } = await queueWorld({
+      ids: ['a'],
+      behaviours: { a: (seen, response, times) => void (answer = () => answersWell(seen, response, times)) },
+      heartbeatMs: 2_500,
+    });
+    let beats = 0;
+    const down = changedQueue(queue, {
+      beat: () => {
+        beats++;
+        return Promise.reject(unavailable('ECONNREFUSED'));
+      },
+      supervise: () => Promise.resolve(),
+    });
+    worker({ queue: down });
+    const running = run({ queue: down });
+    await expect.poll(() => beats).toBeGreaterThan(5);
+    answer();
+    expect((await running).runs[0]).toMatchObject({ ok: 1 });
+    expect(agent.times('a')).toBe(1);
+  });
+
+  test('tries to settle for as long as it beats', async () => {
+    const { run, worker, agent, queue } = await queueWorld({ ids: ['a'] });
+    let failures = 3;
+    const flaky = changedQueue(queue, {
+      settle: settlements => (failures-- > 0 ? Promise.reject(unavailable('57P03')) : queue.settle(settlements)),
+    });
+    worker({ queue: flaky });
+    expect((await run()).runs[0]).toMatchObject({ ok: 1 });
+    expect(failures).toBeLessThan(0);
+    expect(agent.times('a')).toBe(1);
+  });
+
+  test('keeps an outcome that comes too late in its spool', async () => {
+    const { run, worker, queue } = await queueWorld({ ids: ['a'] });
+    let isLate = true;
+    const late = changedQueue(queue, {
+      async settle(settlements) {
+        if (!isLate) return queue.settle(settlements);
+        isLate = false;
+        return [];
+      },
+    });
+    const { events, cwd } = worker({ queue: late });
+    const stop = new AbortController();
+    const running = run({ signal: stop.signal });
+    await expect.poll(() => events).toContainEqual({ is: 'lost', key: 'r1/a/1', isSpooled: true });
+    expect(readdirSync(path.join(cwd, '.proctor', 'spool'))).toHaveLength(1);
+    stop.abort();
+    await running;
+  });
+
+  test('finishes its attempts after a stop signal, and claims no more', async () => {
+    let answer = (): void => undefined;
+    const { run, worker, agent, folder } = await queueWorld({
+      ids: ['a', 'b'],
+      behaviours: { a: (seen, response, times) => void (answer = () => answersWell(seen, response, times)) },
+    });
+    const first = worker({ slots: 1, name: 'first' });
+    const running = run({ concurrency: 2 });
+    await expect.poll(() => agent.times('a')).toBe(1);
+    first.stop();
+    answer();
+    await first.ended;
+    expect(agent.times('b')).toBe(0);
+    worker({ name: 'second' });
+    expect((await running).runs[0]).toMatchObject({ ok: 2 });
+    expect(agent.times('a')).toBe(1);
+    await expectValid(folder);
+  });
+
+  test('reports an attempt that takes longer than the drain as stopped, and another worker makes the next', async () => {
+    const { behaviours, closed } = hanging();
+    const { run, worker, agent, folder } = await queueWorld({ ids: ['a'], behaviours });
+    const first = worker({ drainMs: 20 });
+    const running = run();
+    await expect.poll(() => agent.times('a')).toBe(1);
+    first.stop();
+    await first.ended;
+    expect(closed).toEqual(['r1/a/1']);
+    worker();
+    expect((await running).runs[0]).toMatchObject({ ok: 1 });
+    await expectValid(folder);
+  });
+
+  test('hands an attempt back that its machine cannot make, stops claiming such attempts, and says why', async () => {
+    const { run, worker, agent, queue } = await queueWorld({ ids: ['a'] });
+    const running = run();
+    const broken = runWorker({
+      queue,
+      needs: ['http'],
+      slots: 1,
+      reporter: testReporter(),
+      makeTarget: () => Promise.reject(new Fault('disk_full', 'The disk is full.')),
+      spool: { keep: () => false },
+      drainMs: 1_000,
+      signal: new AbortController().signal,
+    });
+    await expect(broken).rejects.toThrow('The worker can no longer make attempts: The disk is full.');
+    worker();
+    expect((await running).runs[0]).toMatchObject({ ok: 1 });
+    expect(agent.seen.map(({ headers }) => headers['idempotency-key'])).toEqual(['r1/a/1']);
+  });
+
+  test('asks only the origins that it may', async () => {
+    const { run, worker, agent, queue } = await queueWorld({ ids: ['a'] });
+    const { events } = worker({ allowTargets: ['https://agent.example'] });
+    const stop = new AbortController();
+    const running = run({ signal: stop.signal });
+    await expect.poll(() => events).toContainEqual({ is: 'settled', key: 'r1/a/1', end: 'handed_back' });
+    stop.abort();
+    await running;
+    expect(agent.seen).toEqual([]);
+    expect((await queue.overview()).needs).toMatchObject([{ needs: 'http', workers: 1 }]);
+  });
+
+  test('refuses a declared target that sets the host, because it would lead around --allow-target', async () => {
+    const { worker, agent, queue, baseUrl } = await queueWorld();
+    const { events } = worker({ allowTargets: [new URL(baseUrl).origin] });
+    const offer = async (id: string, headers: Readonly<Record<string, string>>) => {
+      const declaration = { schema_version: 'target.v1', kind: 'proctor', url: baseUrl, headers };
+      const target = { kind: 'declared', name: 'agent', replies: 'lenient', declaration };
+      const key = `r1/${id}/1`;
+      const ask = JSON.stringify({
+        ...(attemptRequest.example as object),
+        ...{ key, run_id: 'r1', attempt: 1, target, target_sha256: contentHash(target), headers: [], secret_names: [] },
+        case: { schema_version: 'suite-case.v1', id, input: { user: id } },
+      });
+      await queue.offer([{ key, runId: 'r1', protocol: 1, needs: 'http', priority: 0, timeoutMs: 10_000, ask }]);
+    };
+    await offer('a', { host: 'other.example' });
+    await offer('b', { 'x-team': 'one' });
+    await expect.poll(() => events).toContainEqual({ is: 'settled', key: 'r1/b/1', end: 'reported' });
+    await expect.poll(() => events).toContainEqual({ is: 'settled', key: 'r1/a/1', end: 'handed_back' });
+    expect(agent.seen.map(({ headers }) => headers['idempotency-key'])).toEqual(['r1/b/1']);
+  });
+
+  test('refuses a request that breaks its rules, and sends nothing', async () => {
+    const { worker, agent, queue, baseUrl } = await queueWorld();
+    const { events } = worker();
+    const ask = JSON.stringify({ schema_version: 'attempt-request.v1', target: { kind: 'http', url: baseUrl } });
+    await queue.offer([
+      { key: 'r1/a/1', runId: 'r1', protocol: 1, needs: 'http', priority: 0, timeoutMs: 10_000, ask },
+    ]);
+    await expect.poll(() => events).toContainEqual({ is: 'settled', key: 'r1/a/1', end: 'handed_back' });
+    expect(agent.seen).toEqual([]);
+  });
+});
