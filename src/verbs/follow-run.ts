@@ -1,6 +1,6 @@
 import { LAST_EVENTS, type RunEvent } from '../contracts/run-events.ts';
 import type { RunFolder } from '../evidence/run-folder/runs.ts';
-import { cursorOf, isAtOrAfter, RUN_START, type RunCursor } from './run-cursor.ts';
+import { cursorOf, furthest, isAtOrAfter, RUN_START, type RunCursor } from './run-cursor.ts';
 import { RunFollower, stateEvent } from './run-follower.ts';
 
 export interface FollowOptions {
@@ -27,16 +27,16 @@ export async function* followRun(place: RunFolder, { from, signal }: FollowOptio
     let [round, state] = [follower.round, follower.state];
     while (!isStopped()) {
       const isOver = LAST_EVENTS.has(follower.state as RunEvent['kind']);
-      const isLost = follower.isCaughtUp && !isOver && !isAtOrAfter(follower.cursor, seen);
+      const isLost = follower.isCaughtUp && !isOver && follower.hasStartedOver(seen, follower.cursor);
       if (isLost || follower.round > round) {
         yield stateEvent('restart');
         seen = RUN_START;
         round = follower.round;
       }
       const to: RunCursor = follower.cursor;
-      if (isAtOrAfter(to, seen)) {
+      if (isAtOrAfter(to, seen) || (follower.isCaughtUp && to.line >= seen.line)) {
         yield* follower.again(seen, to);
-        seen = to;
+        seen = furthest(seen, to);
         yield* cuts.splice(0);
       }
       if (!isAtOrAfter(to, follower.cursor)) continue;

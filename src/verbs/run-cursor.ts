@@ -26,3 +26,12 @@ export function cursorOf(text: string): RunCursor | undefined {
 export function isAtOrAfter(one: RunCursor, other: RunCursor): boolean {
   return one.line >= other.line && other.offsets.every((offset, index) => (one.offsets[index] ?? 0) >= offset);
 }
+
+/** A viewer there has seen everything that viewers at both positions have. */
+export function furthest(one: RunCursor, other: RunCursor): RunCursor {
+  const count = Math.max(one.offsets.length, other.offsets.length);
+  const offsets = Array.from({ length: count }, (_, index) =>
+    Math.max(one.offsets[index] ?? 0, other.offsets[index] ?? 0),
+  );
+  return { line: Math.max(one.line, other.line), offsets };
+}

@@ -13,7 +13,7 @@ import { CaseFinder } from './case-finder.ts';
 import { FileWatches } from './file-watches.ts';
 import { isOwnerAlive } from './recover.ts';
 import { type EarlyVerdict, type KnownLine, lineEvent } from './run-event.ts';
-import { cursorText, type RunCursor } from './run-cursor.ts';
+import { cursorText, isAtOrAfter, type RunCursor } from './run-cursor.ts';
 import { RunStream } from './run-stream.ts';
 
 /**
@@ -34,6 +34,8 @@ export class RunFollower {
   #owner: SuitePlan['owner'] | undefined;
   #state: RunState = 'following';
   #isCaughtUp = false;
+  /** The program has ended, and everything that it printed has been reported. */
+  #isTextOver = false;
   /** How often the run started over. */
   #round = 0;
   #within: string | undefined;
@@ -68,6 +70,14 @@ export class RunFollower {
   /** Whether everything that existed when the follower last looked has been reported. */
   get isCaughtUp(): boolean {
     return this.#isCaughtUp;
+  }
+
+  /**
+   * Whether the run has started over since a viewer was at `seen`, if `at` is reported. After the program has ended, only
+   * lines count: sealing removes text beyond the limit of the evidence.
+   */
+  hasStartedOver(seen: RunCursor, at: RunCursor): boolean {
+    return this.#isTextOver ? at.line < seen.line : !isAtOrAfter(at, seen);
   }
 
   /** Reads reported events again, from one position up to another. Text comes before the end of its program. */
@@ -113,6 +123,7 @@ export class RunFollower {
     this.#streams = [];
     this.#waiting = [];
     this.#line = 0;
+    this.#isTextOver = false;
     this.#owner = undefined;
   }
 
@@ -126,7 +137,7 @@ export class RunFollower {
     if (this.#isClosed || LAST_EVENTS.has(this.#state as RunEvent['kind'])) return;
     if (hasMore) this.#next = setImmediate(() => this.#look());
     else {
-      if (!this.#isCaughtUp) {
+      if (!this.#isCaughtUp && !this.#isTextMissing) {
         this.#isCaughtUp = true;
         this.#onEvents([]);
       }
@@ -156,6 +167,11 @@ export class RunFollower {
     this.#missingSinceMs ??= nowMs;
     if (isSealed(folder)) this.#become('sealed');
     else if (!existsSync(folder) || nowMs - this.#missingSinceMs > MISSING_MS) this.#become('gone');
+  }
+
+  /** The text was removed before the run was sealed, so it can be read only from the evidence, after the seal. */
+  get #isTextMissing(): boolean {
+    return this.#isTextOver && this.#streams.some(({ needsSealed }) => needsSealed);
   }
 
   /** Reports the next events. Returns whether there may be more. */
@@ -192,6 +208,7 @@ export class RunFollower {
       count++;
       this.#note(line);
       this.#line = line.number;
+      if (isEndOfText(line)) this.#isTextOver = true;
       events.push(lineEvent(line, cursorText(this.cursor), this.#verdictOf));
     }
     this.#waiting = count === this.#waiting.length ? [] : this.#waiting.slice(count);

@@ -46,6 +46,11 @@ export class RunStream {
     return this.#tail.end;
   }
 
+  /** Whether only the sealed evidence can contain its text, if the program has ended. */
+  get needsSealed(): boolean {
+    return this.#tail.needsSealed;
+  }
+
   /** Returns the next events; undefined if there is nothing new. `isOver`: the run is sealed. */
   next(isOver: boolean): readonly StreamEvent[] | undefined {
     if (isOver) this.#tail.openSealed();

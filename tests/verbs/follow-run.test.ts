@@ -309,9 +309,29 @@ describe('following a script', () => {
     }
     await ended;
     const text = textOf(all, 'stdout');
+    expect(kindsOf(all)).not.toContain('restart');
     // Reading stops at the seal, and the last reader may come later.
     expect(`${whole}${whole}`.startsWith(text)).toBe(true);
     expect(text.length).toBeGreaterThanOrEqual(whole.length);
+  });
+
+  test('does not start over for a viewer that returns after the output is removed and before the seal', async () => {
+    const folder = path.join(temporaryFolder(), 'script_20260106_120000_0123456789ab');
+    mkdirSync(path.join(folder, 'evidence'), { recursive: true, mode: 0o700 });
+    const journal = Journal.open<object>(folder);
+    onTestFinished(() => journal.close());
+    const request = { run_id: path.basename(folder), kind: 'script' };
+    journal.append({ is: 'planned', plan: { request, asked: {}, owner: ownerHere() } });
+    journal.append({ is: 'started', atMs: 1 });
+    journal.append({ is: 'captured', atMs: 2, capture: { ending: { how: 'exited', code: 0 } } });
+    journal.append({ is: 'read', atMs: 3 });
+    const at = { id: request.run_id, lane: 'scripts', folder } as const;
+    // The process that would seal it is gone.
+    journal.append({ is: 'left' });
+    const events = await collect(at, '2.457788', all => all.at(-1)?.kind === 'dead');
+    expect(kindsOf(events).slice(0, 2)).toEqual(['captured', 'read']);
+    expect(events[1]?.id).toBe('4.457788');
+    expect(kindsOf(events)).not.toContain('restart');
   });
 });
 

@@ -32,6 +32,11 @@ export class TextTail {
     return this.#end;
   }
 
+  /** Whether only the sealed file can contain the text, if the program has ended. */
+  get needsSealed(): boolean {
+    return this.#sealed !== undefined && this.#fds.length === 0;
+  }
+
   /** Whether all files are open and the last one has no room for more. */
   isFull(lastBytesMax: number): boolean {
     const fd = this.#fds[this.#files.length - 1];

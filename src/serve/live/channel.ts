@@ -1,6 +1,6 @@
 import { monotonicMs } from '../../base/clock.ts';
 import { LAST_EVENTS, type RunEvent } from '../../contracts/run-events.ts';
-import { cursorOf, cursorText, isAtOrAfter, RUN_START, type RunCursor } from '../../verbs/run-cursor.ts';
+import { cursorOf, cursorText, RUN_START, type RunCursor } from '../../verbs/run-cursor.ts';
 import { RunFollower, type RunState, stateEvent } from '../../verbs/run-follower.ts';
 import { EventRing } from './event-ring.ts';
 import type { LiveLimits } from './live-limits.ts';
@@ -116,7 +116,7 @@ export class RunChannel {
       this.#viewers.set(viewer, 'catching up');
       this.#flush();
       const isOver = LAST_EVENTS.has(this.#sentState as RunEvent['kind']);
-      const isLost = !isOver && !isAtOrAfter(this.#sent, from);
+      const isLost = !isOver && this.#follower.hasStartedOver(from, this.#sent);
       if (isLost) viewer.send(wireText(stateEvent('restart')));
       this.#catchUp(viewer, isLost ? RUN_START : from);
     }
