@@ -15,6 +15,7 @@ import { isOwnerAlive } from './recover.ts';
 import { type EarlyVerdict, type KnownLine, lineEvent } from './run-event.ts';
 import { cursorText, isAtOrAfter, type RunCursor } from './run-cursor.ts';
 import { RunStream } from './run-stream.ts';
+import { RunTexts } from './run-texts.ts';
 
 /**
  * Follows a run through its journal and the files beside it, and reports each event once. Several viewers share one
@@ -26,7 +27,7 @@ export class RunFollower {
   readonly #verdictOf: EarlyVerdict = artifact => this.#verdict(artifact);
   readonly #watches = new FileWatches(() => this.#wake());
   #tail: JournalTail | undefined;
-  #streams: readonly RunStream[] = [];
+  #texts = new RunTexts([]);
   #cases: CaseFinder | undefined;
   /** Lines that are read and not reported yet. */
   #waiting: TailLine[] = [];
@@ -55,7 +56,7 @@ export class RunFollower {
 
   /** What has been reported so far. */
   get cursor(): RunCursor {
-    return { line: this.#line, offsets: this.#streams.map(({ end }) => end) };
+    return { line: this.#line, offsets: this.#texts.offsets };
   }
 
   get state(): RunState {
@@ -82,28 +83,18 @@ export class RunFollower {
 
   /** Reads reported events again, from one position up to another. Text comes before the end of its program. */
   *again(from: RunCursor, to: RunCursor): Generator<RunEvent> {
-    const offsets = this.#streams.map((_, index) => from.offsets[index] ?? 0);
+    const offsets = this.#texts.offsets.map((_, index) => from.offsets[index] ?? 0);
     let line = from.line;
     let isTextDone = false;
     for (const next of this.#tail?.again(from.line, to.line) ?? []) {
       if (!isTextDone && isEndOfText(next)) {
         isTextDone = true;
-        yield* this.#textsAgain(line, offsets, to);
+        yield* this.#texts.again(line, offsets, to);
       }
       line = next.number;
       yield lineEvent(next, cursorText({ line, offsets }), this.#verdictOf);
     }
-    if (!isTextDone) yield* this.#textsAgain(line, offsets, to);
-  }
-
-  /** Moves `offsets` along. */
-  *#textsAgain(line: number, offsets: number[], to: RunCursor): Generator<RunEvent> {
-    for (const [index, stream] of this.#streams.entries()) {
-      for (const { event, end } of stream.again(offsets[index] as number, to.offsets[index] ?? 0)) {
-        offsets[index] = end;
-        yield { ...event, id: cursorText({ line, offsets }) };
-      }
-    }
+    if (!isTextDone) yield* this.#texts.again(line, offsets, to);
   }
 
   close(): void {
@@ -117,10 +108,10 @@ export class RunFollower {
   #forget(): void {
     this.#tail?.close();
     this.#cases?.close();
-    for (const stream of this.#streams) stream.close();
+    this.#texts.close();
     this.#tail = undefined;
     this.#cases = undefined;
-    this.#streams = [];
+    this.#texts = new RunTexts([]);
     this.#waiting = [];
     this.#line = 0;
     this.#isTextOver = false;
@@ -171,7 +162,7 @@ export class RunFollower {
 
   /** The text was removed before the run was sealed, so it can be read only from the evidence, after the seal. */
   get #isTextMissing(): boolean {
-    return this.#isTextOver && this.#streams.some(({ needsSealed }) => needsSealed);
+    return this.#isTextOver && this.#texts.needsSealed;
   }
 
   /** Reports the next events. Returns whether there may be more. */
@@ -184,7 +175,7 @@ export class RunFollower {
     const events: RunEvent[] = [];
     const hasMoreLines = this.#waiting.length > 0;
     this.#report(events, line => !isEndOfText(line));
-    const hasMoreText = this.#readTexts(events, false);
+    const hasMoreText = this.#texts.read(events, this.#line, false);
     if (!hasMoreText) this.#report(events, () => true);
     if (events.length > 0) this.#onEvents(events);
     if (this.#isClosed || hasMoreLines || hasMoreText) return !this.#isClosed;
@@ -214,23 +205,6 @@ export class RunFollower {
     this.#waiting = count === this.#waiting.length ? [] : this.#waiting.slice(count);
   }
 
-  /** Reads about 1 MiB of text. Returns whether there is more. */
-  #readTexts(events: RunEvent[], isOver: boolean): boolean {
-    let room = TEXT_PIECES_MAX;
-    for (const [index, stream] of this.#streams.entries()) {
-      for (let found = stream.next(isOver); found; found = stream.next(isOver)) {
-        for (const { event, end } of found) {
-          const offsets = this.cursor.offsets.with(index, end);
-          events.push({ ...event, id: cursorText({ line: this.#line, offsets }) });
-        }
-        if (--room <= 0) return true;
-      }
-      const cut = stream.cutEvent();
-      if (cut) events.push(cut);
-    }
-    return false;
-  }
-
   /** Takes what concerns the follower itself from a line. */
   #note({ value }: TailLine): void {
     const line = value as Partial<KnownLine> | undefined;
@@ -240,7 +214,7 @@ export class RunFollower {
     if (line?.is !== 'planned' || !line.plan) return;
     this.#owner = line.plan.owner;
     const { streams, within } = RunStream.of(line.plan.request.kind, this.#place.folder);
-    this.#streams = streams;
+    this.#texts = new RunTexts(streams);
     this.#within = within === '' ? undefined : path.join(this.#place.folder, within);
   }
 
@@ -249,7 +223,7 @@ export class RunFollower {
     const { folder } = this.#place;
     if (isSealed(folder)) {
       const events: RunEvent[] = [];
-      const hasMore = this.#readTexts(events, true);
+      const hasMore = this.#texts.read(events, this.#line, true);
       if (events.length > 0) this.#onEvents(events);
       if (!hasMore) this.#become('sealed');
       return hasMore;
@@ -313,4 +287,3 @@ const POLL_MS = 1_000;
 const LOOK_MS = 50;
 const MISSING_MS = 5_000;
 const READ_BYTES = 1024 * 1024;
-const TEXT_PIECES_MAX = 64;
