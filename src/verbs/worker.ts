@@ -30,7 +30,7 @@ export interface WorkerOptions {
   readonly name?: string;
   /** The values of secrets that attempts may use, by variable name. */
   readonly secrets?: Readonly<Record<string, string>>;
-  /** The origins that attempts may ask; all by default. */
+  /** The origins that attempts may ask. Required with `secrets`; all by default without. */
   readonly allowTargets?: readonly string[];
   /** A folder that workers and conductors share, or `s3://…`, for replies and cases that are too large for the queue. */
   readonly store?: string;
@@ -52,6 +52,7 @@ export async function runQueueWorker(options: WorkerOptions): Promise<void> {
   const { cwd = process.cwd(), slots = SLOTS, secrets = {}, drainMs = DRAIN_MS } = options;
   if (!Number.isSafeInteger(slots) || slots < 1 || slots > SLOTS_MOST)
     throw new Fault('usage', `The slots of a worker must be from 1 to ${SLOTS_MOST}.`);
+  if (Object.keys(secrets).length > 0 && !options.allowTargets) throw new Fault('usage', NO_ORIGINS);
   const needs = offeredNeeds(Object.keys(secrets));
   const name = checkedName(options.name ?? `${hostname().slice(0, HOST_CHARS)}-${newCorrelationId().slice(0, 8)}`);
   const signer = signerAt(cwd, options.signingKey) ?? newSigner(cwd);
@@ -79,6 +80,8 @@ export async function runQueueWorker(options: WorkerOptions): Promise<void> {
   });
 }
 
+const NO_ORIGINS =
+  'A worker with secrets needs --allow-target ORIGIN, because anyone who can write to the queue chooses where attempts are sent.';
 const SLOTS = 4;
 const SLOTS_MOST = 256;
 const DRAIN_MS = 600_000;

@@ -1,8 +1,8 @@
 /** The conformance suite over PostgreSQL. */
-import { afterAll, beforeAll } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { migrateQueue } from '../../src/queue/postgres/migrate.ts';
 import { openPostgresQueue } from '../../src/queue/postgres/queue.ts';
-import { HEARTBEAT_MS, queueConformance } from '../conformance/queue.ts';
+import { HEARTBEAT_MS, queueConformance, request } from '../conformance/queue.ts';
 import { TestPostgres } from '../support/postgres.ts';
 
 let postgres: TestPostgres;
@@ -33,4 +33,26 @@ queueConformance('postgres', async () => {
       );
     },
   };
+});
+
+const WORKER = { worker: 'w1', protocols: [1], needs: ['http'], slots: 8, version: '0.0.0' };
+
+test.each([
+  ['no request', '{"run_id":"run"}'],
+  ['a request of another run', '{"run_id":"other","request":{"key":"run/a/1","runId":"run"}}'],
+  ['no object', '[]'],
+])('removes a row with %s from the queue, and delivers the rows beside it', async (_, data) => {
+  await postgres.sql('truncate proctor.run, proctor.begun, proctor.outcome, proctor_queue.job_common', url);
+  const queue = await openPostgresQueue(url, { heartbeatMs: HEARTBEAT_MS });
+  try {
+    await queue.offer([request('a')]);
+    await postgres.sql(`update proctor_queue.job_common set data = '${data}'`, url);
+    await queue.offer([request('b')]);
+    const claims = await queue.claim(WORKER, 8, { waitMs: 0 });
+    expect(claims.map(({ request: { key } }) => key)).toEqual(['run/b/1']);
+    const { needs } = await queue.overview();
+    expect(needs).toEqual([expect.objectContaining({ needs: 'http', waiting: 0, active: 1 })]);
+  } finally {
+    await queue.close();
+  }
 });

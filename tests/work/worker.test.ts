@@ -5,6 +5,7 @@ import { Fault } from '../../src/base/fault.ts';
 import { contentHash } from '../../src/base/hash.ts';
 import { attemptRequest } from '../../src/contracts/attempt-request/index.ts';
 import type { Queue } from '../../src/queue/queue.ts';
+import { runQueueWorker } from '../../src/verbs/worker.ts';
 import { runWorker } from '../../src/work/worker.ts';
 import { answersWell, hangs } from '../run/suite/agent.ts';
 import { changedQueue, queueWorld, testReporter } from '../run/suite/queue-world.ts';
@@ -155,6 +156,12 @@ describe('a worker', () => {
     await running;
     expect(agent.seen).toEqual([]);
     expect((await queue.overview()).needs).toMatchObject([{ needs: 'http', workers: 1 }]);
+  });
+
+  test('does not start with secrets that requests could have it send to any address', async () => {
+    const { queue } = await queueWorld();
+    const started = runQueueWorker({ queue, secrets: { AGENT_TOKEN: 'tok-7f3a9b2c4d5e6f70' } });
+    await expect(started).rejects.toThrow('A worker with secrets needs --allow-target');
   });
 
   test('refuses a declared target that sets the host, because it would lead around --allow-target', async () => {

@@ -1,7 +1,8 @@
 import type { AttemptClaim, WorkerOffer } from '../queue.ts';
+import { assertRequest } from '../requests.ts';
 import type { Database, Session } from './database.ts';
-import type { Engine } from './engine.ts';
-import { engineQueues, isLimited, jobOf } from './names.ts';
+import type { Engine, FetchedJob } from './engine.ts';
+import { engineQueue, engineQueues, isLimited, jobOf } from './names.ts';
 import type { JobData } from './offer.ts';
 
 /** Takes at most `free` attempts from the queues with the most urgent requests first. */
@@ -50,7 +51,11 @@ async function begin(
   worker: string,
   count: number,
 ): Promise<readonly AttemptClaim[]> {
-  const jobs = await engine.fetch<JobData>(queue, count, session);
+  const fetched = await engine.fetch<JobData>(queue, count, session);
+  const jobs = fetched.filter(job => isSound(job, queue));
+  // Without a key it has no outcome. Left in the queue, it would stop every worker.
+  const unsound = fetched.filter(job => !jobs.includes(job)).map(({ id }) => id);
+  if (unsound.length > 0) await engine.complete(queue, unsound, session);
   if (jobs.length === 0) return [];
   const keys = jobs.map(({ data }) => data.request.key);
   const begun = await session.rows<{ key: string; claim: string; at_ms: number }>(
@@ -67,6 +72,17 @@ async function begin(
     const row = byKey.get(request.key);
     return row ? [{ request, worker, id: row.claim, begunAtMs: Math.round(row.at_ms), beatWithinMs: heartbeatMs }] : [];
   });
+}
+
+/** Whether a row is one that `offer` writes. Anyone with the password of the database can write another. */
+function isSound({ id, data }: FetchedJob<JobData>, queue: string): boolean {
+  try {
+    const { request } = data;
+    assertRequest(request);
+    return data.run_id === request.runId && jobOf(request.key) === id && engineQueue(request) === queue;
+  } catch {
+    return false;
+  }
 }
 
 /** These keys began before, and their worker is gone. They must not begin a second time. */

@@ -61,7 +61,7 @@ export class Engine {
       db: asDb(session),
       ...(isLimited(queue) && { groupConcurrency: LIMITS }),
     });
-    return jobs.map(({ data, heartbeatSeconds }) => ({ data, heartbeatMs: (heartbeatSeconds ?? 0) * 1000 }));
+    return jobs.map(({ id, data, heartbeatSeconds }) => ({ id, data, heartbeatMs: (heartbeatSeconds ?? 0) * 1000 }));
   }
 
   /** Returns the ids of those that are still active. */
@@ -103,7 +103,8 @@ export interface EngineJob {
   readonly group?: { readonly id: string; readonly tier: string };
 }
 
-interface FetchedJob<Data> {
+export interface FetchedJob<Data> {
+  readonly id: string;
   readonly data: Data;
   readonly heartbeatMs: number;
 }

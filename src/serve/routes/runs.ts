@@ -33,8 +33,8 @@ export const listRunsRoute = route({
   }),
   gives: record({ runs: z.array(runRow), total: z.nullable(count()), next: z.nullable(z.string()) }),
   act: async ({ query }, { server }) => {
-    const text = await server.runPages.text({ ...query, limit: Number(query.limit ?? 50) });
-    return new Content(text, { 'content-type': 'application/json; charset=utf-8' });
+    const bytes = await server.runPages.bytes({ ...query, limit: Number(query.limit ?? 50) });
+    return new Content(bytes, { 'content-type': 'application/json; charset=utf-8' });
   },
 });
 

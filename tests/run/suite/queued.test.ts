@@ -303,7 +303,7 @@ describe('secrets in a queue', () => {
 
   test('are names only: the worker has the value, and masks it', async () => {
     const offered: AttemptRequest[] = [];
-    const { run, worker, agent, queue, folder, cwd } = await queueWorld({
+    const { run, worker, agent, queue, folder, cwd, baseUrl } = await queueWorld({
       ids: ['a'],
       behaviours: {
         a: (seen, response) =>
@@ -320,7 +320,7 @@ describe('secrets in a queue', () => {
       },
     });
     worker();
-    const { events } = worker({ secrets: { AGENT_TOKEN: TOKEN } });
+    const { events } = worker({ secrets: { AGENT_TOKEN: TOKEN }, allowTargets: [new URL(baseUrl).origin] });
     await run({ queue: watched, headers });
     expect(events).toContainEqual({ is: 'settled', key: 'r1/a/1', end: 'reported' });
     expect(agent.seen[0]?.headers.authorization).toBe(TOKEN);
