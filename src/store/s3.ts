@@ -55,8 +55,11 @@ export class S3Store implements BlobStore {
   async sweep(ageMs: number, keep: ReadonlySet<ContentHash>): Promise<number> {
     const beforeMs = this.#clock.now() - ageMs;
     let removed = 0;
-    for (let token: string | undefined = ''; token !== undefined; ) {
+    let token: string | undefined = '';
+    for (let pages = 0; token !== undefined; pages++) {
       const page: Page = await this.#list(token);
+      if (page.next === token || pages >= LIST_PAGES_MAX)
+        throw new Fault('store_failed', 'The list of blobs that S3 sent does not end.');
       for (const { name, changedMs } of page.blobs) {
         const digest = storedDigest(name);
         if (!digest || keep.has(digest) || changedMs >= beforeMs) continue;
@@ -183,6 +186,7 @@ function refused(status: number): Fault {
 const S3_BLOB_BYTES_MAX = 256 * 1024 * 1024;
 /** A page has at most 1,000 names. */
 const LIST_BYTES_MAX = 4 * 1024 * 1024;
+const LIST_PAGES_MAX = 100_000;
 const REQUESTS_MAX = 16;
 const REQUEST_MS = 30_000;
 const TRANSFER_MS = 600_000;

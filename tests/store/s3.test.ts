@@ -1,4 +1,7 @@
+import { once as emitted } from 'node:events';
 import { readFileSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { fileHash } from '../../src/base/file-hash.ts';
@@ -55,6 +58,16 @@ test('S3 sweeps only blobs, and only below its prefix', async () => {
   await outer.put(bytesHash('a'), once('a'), 1);
   expect(await inner.sweep(5000, new Set())).toBe(1);
   expect(await outer.missing([bytesHash('a')])).toEqual([]);
+});
+
+test('S3 stops sweeping if the service sends the same page for ever', async () => {
+  const page = '<IsTruncated>true</IsTruncated><NextContinuationToken>again</NextContinuationToken>';
+  const server = createServer((_, response) => void response.end(page)).listen(0, '127.0.0.1');
+  onTestFinished(() => void server.close());
+  await emitted(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  const store = new S3Store(parseS3Address(`s3://proctor/blobs?endpoint=http://127.0.0.1:${port}`), S3_CREDENTIALS);
+  await expect(store.sweep(1000, new Set())).rejects.toThrow('does not end');
 });
 
 test('S3 without an answer, with wrong credentials or without its bucket is a fault without secrets', async () => {
