@@ -244,6 +244,7 @@ export class Access {
 
   /** Too many failures: proofs from this address are not even looked at. */
   async #refuseBlocked(incoming: Incoming): Promise<void> {
+    if (!this.#limits.hasFailures) return;
     const waitS = await this.#limits.blockedFor(this.#client(incoming));
     if (waitS > 0) throw tooMany(waitS);
   }

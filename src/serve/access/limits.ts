@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto';
 import limiters from 'rate-limiter-flexible';
+import { monotonicMs } from '../../base/clock.ts';
 import { newToken } from '../../base/ids.ts';
 
 /** How often a client may ask, per minute. */
@@ -41,6 +42,11 @@ export class RateLimits {
     await this.#failures.add(address);
   }
 
+  /** Whether any proof of identity failed in the last minute. Without one, no address is blocked. */
+  get hasFailures(): boolean {
+    return this.#failures.isCounting;
+  }
+
   /** The seconds during which proofs from an address are not even looked at. */
   async blockedFor(address: string): Promise<number> {
     return this.#failures.waitOf(address);
@@ -51,13 +57,22 @@ class Window {
   readonly #limiter: limiters.RateLimiterMemory;
   readonly #salt = newToken();
   readonly #countMax: number;
+  #countedMs = Number.NEGATIVE_INFINITY;
+  /** The buckets of recent names, because a hash costs more than all other parts of a count. */
+  readonly #buckets = new Map<string, number>();
 
   constructor(countMax: number) {
     this.#countMax = countMax;
     this.#limiter = new limiters.RateLimiterMemory({ points: countMax, duration: WINDOW_S });
   }
 
+  /** Whether anything was counted within the window. */
+  get isCounting(): boolean {
+    return monotonicMs() - this.#countedMs <= WINDOW_S * 1_000;
+  }
+
   async add(name: string): Promise<number> {
+    this.#countedMs = monotonicMs();
     const { consumedPoints, msBeforeNext } = await this.#limiter.penalty(this.#bucket(name));
     return consumedPoints > this.#countMax ? secondsOf(msBeforeNext) : 0;
   }
@@ -69,11 +84,17 @@ class Window {
 
   /** A fixed number of buckets bounds the memory. The salt keeps others from choosing whom they share one with. */
   #bucket(name: string): number {
-    return Number.parseInt(hash('sha256', this.#salt + name, 'hex').slice(0, 4), 16);
+    const known = this.#buckets.get(name);
+    if (known !== undefined) return known;
+    const bucket = Number.parseInt(hash('sha256', this.#salt + name, 'hex').slice(0, 4), 16);
+    if (this.#buckets.size >= NAMES_MAX) this.#buckets.clear();
+    this.#buckets.set(name, bucket);
+    return bucket;
   }
 }
 
 const WINDOW_S = 60;
+const NAMES_MAX = 1_000;
 
 function secondsOf(ms: number): number {
   return Math.max(1, Math.ceil(ms / 1_000));

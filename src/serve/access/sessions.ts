@@ -172,7 +172,7 @@ export class AddressSecret {
   readonly #sha256 = secretHash(this.text);
 
   matches(text: string): boolean {
-    return isSameHash(secretHash(text), this.#sha256);
+    return text.length === this.text.length && isSameHash(secretHash(text), this.#sha256);
   }
 }
 
