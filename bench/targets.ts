@@ -17,7 +17,7 @@ import { printRows } from './rows.ts';
 const CONCURRENCY = 64;
 const LATENCY_MS = 10;
 const CASES = 10_000;
-const ROUNDS = 3;
+const ROUNDS = 7;
 /**
  * In memory, if possible. On ext4, creating a file takes up to 40 times longer for minutes after many files were deleted,
  * so the disk would measure what ran before.

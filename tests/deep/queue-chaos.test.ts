@@ -1,6 +1,7 @@
 /**
  * Suites that workers make, with the built command line, a real agent and a real PostgreSQL, while all of them are killed.
- * The environment raises the counts: CHAOS_CASES, CHAOS_WORKER_KILLS, CHAOS_CONDUCTOR_KILLS, CHAOS_CRASHES, CHAOS_STOPS.
+ * The environment raises the counts: CHAOS_CASES, CHAOS_WORKER_KILLS, CHAOS_CONDUCTOR_KILLS, CHAOS_CRASHES, CHAOS_STOPS,
+ * CHAOS_SLOTS.
  */
 import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import path from 'node:path';
@@ -84,7 +85,8 @@ test('a suite survives kills of workers and of its conductor, crashes of Postgre
   const { place, agent, ids, folder, worker, conductor, resumed, env } = await world(cases, (seen, response, times) => {
     setTimeout(() => answersWell(seen, response, times), 100 + 300 * random());
   });
-  const workers = [worker(8), worker(8), worker(8)];
+  const slots = count('CHAOS_SLOTS', 8);
+  const workers = [worker(slots), worker(slots), worker(slots)];
   const events = [
     ...Array.from({ length: count('CHAOS_WORKER_KILLS', 5) }, () => 'worker' as const),
     ...Array.from({ length: count('CHAOS_CONDUCTOR_KILLS', 2) }, () => 'conductor' as const),
@@ -93,7 +95,7 @@ test('a suite survives kills of workers and of its conductor, crashes of Postgre
   ]
     .map(is => ({ is, at: Math.floor(cases * (0.05 + 0.85 * random())) }))
     .sort((a, b) => a.at - b.at);
-  let running = conductor(['--concurrency', '32', '--retries', '5', ...HEARTBEAT]);
+  let running = conductor(['--concurrency', String(4 * slots), '--retries', '5', ...HEARTBEAT]);
   const killed = { worker: 0, conductor: 0, crash: 0, stop: 0 };
   for (const { is, at } of events) {
     await until(`the agent saw ${at} requests`, () => agent.seen.length >= at || running.isOver, 300_000);
@@ -102,7 +104,7 @@ test('a suite survives kills of workers and of its conductor, crashes of Postgre
     if (is === 'worker') {
       victim.kill('SIGKILL');
       await victim.ended;
-      workers[index] = worker(8);
+      workers[index] = worker(slots);
     }
     if (is === 'stop') {
       victim.kill('SIGSTOP');
