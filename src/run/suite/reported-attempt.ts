@@ -80,10 +80,14 @@ function openReport(
   return { report, statement };
 }
 
-/** The id of the key that signed an envelope; undefined if the signature is not valid. */
+/**
+ * The id of the key that signed an envelope; undefined if the signature is not valid. PEM lets some characters vary, so
+ * the key must be written as Proctor writes it.
+ */
 function signerOf(publicKey: string, envelope: SealEnvelope): string | undefined {
   const key = publicKeyIn(publicKey);
-  return key && signedBy(key, envelope) === 'right' ? keyIdOf(key) : undefined;
+  if (!key || key.export({ type: 'spki', format: 'pem' }) !== publicKey) return undefined;
+  return signedBy(key, envelope) === 'right' ? keyIdOf(key) : undefined;
 }
 
 async function receivedBytes(
