@@ -38,7 +38,7 @@ const LAW: Record<string, readonly string[]> = {
     'store',
     'work',
   ],
-  serve: ['base', 'contracts', 'evidence', 'publish', 'verbs'],
+  serve: ['base', 'contracts', 'evidence', 'publish', 'queue', 'store', 'verbs'],
   client: ['base', 'contracts'],
   cli: ['base', 'contracts', 'client', 'verbs', 'serve'],
 };
@@ -100,9 +100,10 @@ const INNER_LAW: Record<string, Record<string, readonly string[]>> = {
     runs: [],
     live: ['operation'],
     orders: ['operation', 'state', 'access', 'runs'],
-    http: ['operation', 'state', 'access', 'runs', 'live', 'orders'],
-    routes: ['operation', 'state', 'access', 'runs', 'live', 'orders', 'http'],
-    '.': ['operation', 'state', 'access', 'runs', 'live', 'orders', 'http', 'routes'],
+    workers: ['operation'],
+    http: ['operation', 'state', 'access', 'runs', 'live', 'orders', 'workers'],
+    routes: ['operation', 'state', 'access', 'runs', 'live', 'orders', 'workers', 'http'],
+    '.': ['operation', 'state', 'access', 'runs', 'live', 'orders', 'workers', 'http', 'routes'],
   },
   cli: {
     text: [],

@@ -6,6 +6,7 @@ import { dropPassing } from './http/uploads.ts';
 import { listen, type Patience } from './listen.ts';
 import { openOrders, type Ordering } from './orders/open-orders.ts';
 import { ServerLog } from './operation/log.ts';
+import { openTeamQueue, type TeamSettings } from './workers/open-team-queue.ts';
 
 export interface ServeOptions
   extends Partial<Pick<AccessSettings, 'hosts' | 'isBehindProxy' | 'oidc' | 'rates' | 'recheckMs'>> {
@@ -21,6 +22,8 @@ export interface ServeOptions
   readonly patience?: Patience;
   /** How the server runs what its clients order. */
   readonly ordering?: Partial<Ordering>;
+  /** The queue whose attempts workers get from this server. */
+  readonly team?: TeamSettings | undefined;
 }
 
 export interface Serving {
@@ -38,17 +41,22 @@ export async function serve({
   onLog,
   ordering = {},
   patience,
+  team: settings,
   ...who
 }: ServeOptions): Promise<Serving> {
   const home = homeFrom(cwd);
   makeHome(home);
   const log = new ServerLog(onLog);
   const access = openAccess(home, { hosts: [], isBehindProxy: false, ...who, listen: host, port });
+  const team = await openTeamQueue(cwd, settings).catch(async (error: unknown) => {
+    await access.close();
+    throw error;
+  });
   dropPassing(home);
   const orders = openOrders(cwd, home, log, ordering);
-  const server = new Server({ cwd, home, access, log, orders });
+  const server = new Server({ cwd, home, access, log, orders, team });
   const listening = await listen(server, host, port, patience).catch(async (error: unknown) => {
-    await Promise.all([access.close(), orders.drain(0, false)]);
+    await Promise.all([access.close(), orders.drain(0, false), team?.close()]);
     throw error;
   });
   access.listensOn(listening.port);
@@ -62,7 +70,7 @@ export async function serve({
       server.drain();
       const stopsRuns = ordering.stopsRuns === true;
       await Promise.all([listening.stop(drainMs), orders.drain(drainMs, stopsRuns), server.scripts.stop(drainMs)]);
-      await Promise.all([access.close(), server.threads.close()]);
+      await Promise.all([access.close(), server.threads.close(), team?.close()]);
       log.note('stopped');
     },
   };

@@ -12,6 +12,7 @@ import { offeredNeeds } from '../run/suite/attempt-question.ts';
 import { settingsFrom } from '../run/suite/settings.ts';
 import type { Target } from '../run/suite/target.ts';
 import { declarationFaults } from '../targets/declaration-faults.ts';
+import type { BlobStore } from '../store/store.ts';
 import { folderSpool } from '../work/spool.ts';
 import { runWorker, type WorkerEvent } from '../work/worker.ts';
 import { declaredFor } from './declared.ts';
@@ -23,7 +24,9 @@ import { httpFor } from './suite-targets.ts';
 
 export interface WorkerOptions {
   /** The queue to take attempts from: the URL of a PostgreSQL database, or an open queue. */
-  readonly queue: string | Queue;
+  readonly queue?: string | Queue;
+  /** The server to take attempts from, instead of a queue. */
+  readonly on?: ServerOfQueue;
   /** How many attempts to make at once. */
   readonly slots?: number;
   /** The name of this worker in evidence; the host name and a random part by default. */
@@ -46,31 +49,34 @@ export interface WorkerOptions {
   readonly onEvent?: (event: WorkerEvent) => void;
 }
 
+/** A server with `--queue`, and a token with the role worker. */
+export interface ServerOfQueue {
+  readonly url: string;
+  readonly token: string;
+}
+
 /** Makes attempts from a queue until the signal, then finishes those under way. */
 export async function runQueueWorker(options: WorkerOptions): Promise<void> {
   refuseUnknown('runQueueWorker', options, OPTIONS);
   const { cwd = process.cwd(), slots = SLOTS, secrets = {}, drainMs = DRAIN_MS } = options;
   if (!Number.isSafeInteger(slots) || slots < 1 || slots > SLOTS_MOST)
     throw new Fault('usage', `The slots of a worker must be from 1 to ${SLOTS_MOST}.`);
+  if (options.on && (options.queue !== undefined || options.store !== undefined))
+    throw new Fault('usage', 'The server has the queue and the store. Omit --queue and --store, or --on.');
   if (Object.keys(secrets).length > 0 && !options.allowTargets) throw new Fault('usage', NO_ORIGINS);
   const needs = offeredNeeds(Object.keys(secrets));
   const name = checkedName(options.name ?? `${hostname().slice(0, HOST_CHARS)}-${newCorrelationId().slice(0, 8)}`);
   const signer = signerAt(cwd, options.signingKey) ?? newSigner(cwd);
   const { runner_id: _, ...identity } = runnerHere([]).identity;
-  const reporter = {
-    name,
-    version: VERSION,
-    environmentHash: contentHash(identity),
-    signer,
-    store: await storeAt(options.store, cwd, options.environment),
-  };
-  await withQueue(options, async queue => {
+  const own = { name, version: VERSION, environmentHash: contentHash(identity), signer };
+  await withSource(options, cwd, async ({ queue, store, claimMs }) => {
     options.onReady?.({ worker: name, keyId: signer.keyId });
     await runWorker({
       queue,
       needs,
       slots,
-      reporter,
+      reporter: { ...own, store },
+      ...(claimMs !== undefined && { claimMs }),
       makeTarget: (question, connections) => workerTarget(question, connections, secrets, options.allowTargets),
       spool: folderSpool(path.join(homeFrom(cwd), 'spool')),
       drainMs,
@@ -78,6 +84,25 @@ export async function runQueueWorker(options: WorkerOptions): Promise<void> {
       ...(options.onEvent && { onEvent: options.onEvent }),
     });
   });
+}
+
+interface WorkSource {
+  readonly queue: Queue;
+  readonly store: BlobStore | undefined;
+  readonly claimMs?: number;
+}
+
+async function withSource(
+  options: WorkerOptions,
+  cwd: string,
+  use: (source: WorkSource) => Promise<void>,
+): Promise<void> {
+  if (options.on) {
+    const { openServerQueue } = await import('./server-queue.ts');
+    return use(await openServerQueue(options.on, options.signal));
+  }
+  const store = await storeAt(options.store, cwd, options.environment);
+  return withQueue(options, queue => use({ queue, store }));
 }
 
 const NO_ORIGINS =
@@ -89,6 +114,7 @@ const HOST_CHARS = 60;
 
 const OPTIONS: Record<keyof WorkerOptions, true> = {
   queue: true,
+  on: true,
   slots: true,
   name: true,
   secrets: true,

@@ -21,6 +21,8 @@ export interface WorkerContext {
   readonly spool: OutcomeSpool;
   /** How long attempts may take after the signal. */
   readonly drainMs: number;
+  /** How long the queue may wait for an attempt; 2 seconds by default. */
+  readonly claimMs?: number;
   /** Stops claiming. The attempts under way may finish. */
   readonly signal: AbortSignal;
   readonly onEvent?: (event: WorkerEvent) => void;
@@ -82,14 +84,26 @@ class Worker {
       }
       const sentMs = monotonicMs();
       try {
-        const claims = await queue.claim(this.#offer(), free, { waitMs: CLAIM_MS, signal });
-        for (const claim of claims) void this.#attempt(claim, sentMs);
+        const claims = await queue.claim(this.#offer(), free, { waitMs: this.#context.claimMs ?? CLAIM_MS, signal });
+        await this.#begin(claims, sentMs);
       } catch (error) {
-        if (!(error instanceof Fault)) throw error;
+        if (!(error instanceof Fault) || error.code === 'worker_refused') throw error;
         this.#tell({ is: 'unreachable', why: error.message });
         await wait(RETRY_MS, undefined, { signal }).catch(() => undefined);
       }
     }
+  }
+
+  /** The time to beat counts from the call. After a long one, a beat tells which claims are still ours. */
+  async #begin(claims: readonly AttemptClaim[], sentMs: number): Promise<void> {
+    if (claims.length === 0) return;
+    const nowMs = monotonicMs();
+    if (nowMs - sentMs <= CLAIM_MS) {
+      for (const claim of claims) void this.#attempt(claim, sentMs);
+      return;
+    }
+    const lost = new Set(await this.#context.queue.beat(claims));
+    for (const claim of claims) if (!lost.has(claim)) void this.#attempt(claim, nowMs);
   }
 
   /** Waits until everything is settled, but stops attempts that take longer than the drain allows. */

@@ -28,6 +28,8 @@ export function addServeCommands(program: Command, ended: (code: number) => void
     .option('--runs <count>', 'how many suites run at once', atLeastOne, 2)
     .option('--secret <name>', 'an environment variable that ordered suites may use; repeatable', collect)
     .option('--allow-target <origin>', 'ordered suites may ask only this origin; repeatable', collect)
+    .option('--queue [url]', 'queue whose attempts workers get here: the URL of PostgreSQL (default: PROCTOR_QUEUE)')
+    .option('--store <address>', 'folder or s3://… for replies and cases of the queue above 64 KiB')
     .option('--stop-runs', 'interrupt running suites when the server stops')
     .option('--json', 'print the address as one JSON document')
     .action(async (flags: ServeFlags) => {

@@ -5,7 +5,7 @@ import { serve } from '../../serve/serve.ts';
 import { allowedOrigins } from '../options/origins.ts';
 import { interruptions } from '../options/interruptions.ts';
 import { type OidcFlags, oidcSettings } from '../options/oidc.ts';
-import { variables } from '../options/variables.ts';
+import { queueAddress, variables } from '../options/variables.ts';
 import { stderr, stdout } from '../text/out.ts';
 
 export interface ServeFlags extends OidcFlags {
@@ -17,6 +17,8 @@ export interface ServeFlags extends OidcFlags {
   readonly runs: number;
   readonly secret?: readonly string[];
   readonly allowTarget?: readonly string[];
+  readonly queue?: string | true;
+  readonly store?: string;
   readonly stopRuns?: true;
   readonly json?: true;
 }
@@ -46,6 +48,7 @@ export async function serveCommand({
       drainMs: drain,
       onLog: line => stderr.write(line),
       ordering: orderingOf(flags),
+      team: teamOf(flags),
     });
     if (json) stdout.write(`${printableJson({ address: serving.address })}\n`);
     else stdout.write(`Open ${serving.address}\nPress Ctrl-C to stop.\n`);
@@ -57,6 +60,13 @@ export async function serveCommand({
   } finally {
     interrupt.end();
   }
+}
+
+/** The queue whose attempts workers get here. */
+function teamOf({ queue, store }: Pick<ServeFlags, 'queue' | 'store'>) {
+  if (queue === undefined && store !== undefined) throw new Fault('usage', '--store requires a queue. Add --queue.');
+  if (queue === undefined) return undefined;
+  return { queue: queueAddress(typeof queue === 'string' ? queue : undefined), store, environment: process.env };
 }
 
 /** How the server runs what its clients order. */

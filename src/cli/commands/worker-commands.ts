@@ -7,6 +7,8 @@ export function addWorkerCommand(program: Command, ended: (code: number) => void
     .command('worker')
     .description('Make the attempts of suites that other machines run with --queue')
     .option('--queue [url]', 'queue to take attempts from: the URL of PostgreSQL (default: PROCTOR_QUEUE)')
+    .option('--on <url>', 'server to take attempts from, instead of a queue; needs a token in PROCTOR_TOKEN')
+    .option('--token-file <file>', 'file with the token for --on')
     .option('--slots <count>', 'attempts to make at once', atLeastOne, 4)
     .option('--name <name>', 'name of this worker in evidence (default: the host name and a random part)')
     .option('--secret <name>', 'environment variable that attempts may use; repeatable', collect)

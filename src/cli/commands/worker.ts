@@ -1,13 +1,17 @@
 import { defined } from '../../base/defined.ts';
+import { Fault } from '../../base/fault.ts';
 import { printable } from '../../base/printable.ts';
 import { runQueueWorker, type WorkerOptions } from '../../verbs/worker.ts';
 import { allowedOrigins } from '../options/origins.ts';
 import { interruptions } from '../options/interruptions.ts';
+import { serverToken } from '../options/server-token.ts';
 import { namedKey, queueAddress, variables } from '../options/variables.ts';
 import { stderr, stdout } from '../text/out.ts';
 
 export interface WorkerFlags {
   readonly queue?: string | true;
+  readonly on?: string;
+  readonly tokenFile?: string;
   readonly slots: number;
   readonly name?: string;
   readonly secret?: readonly string[];
@@ -20,13 +24,13 @@ export interface WorkerFlags {
 /** Makes attempts until a signal. */
 export async function workerCommand(flags: WorkerFlags): Promise<number> {
   const interrupt = interruptions();
-  const queue = queueAddress(typeof flags.queue === 'string' ? flags.queue : undefined);
+  const source = sourceOf(flags);
   const { name, store } = flags;
   try {
     await runQueueWorker({
       ...namedKey(),
       ...defined({ name, store, allowTargets: flags.allowTarget && allowedOrigins(flags.allowTarget) }),
-      queue,
+      ...source,
       environment: process.env,
       slots: flags.slots,
       secrets: variables(flags.secret ?? [], false),
@@ -38,6 +42,13 @@ export async function workerCommand(flags: WorkerFlags): Promise<number> {
   } finally {
     interrupt.end();
   }
+}
+
+/** A server or a queue. PROCTOR_QUEUE does not count if a server is named. */
+function sourceOf({ queue, on, tokenFile }: WorkerFlags): Pick<WorkerOptions, 'on' | 'queue'> {
+  if (on !== undefined && queue !== undefined) throw new Fault('usage', 'Specify --on or --queue, not both.');
+  if (on !== undefined) return { on: { url: on, token: serverToken(tokenFile) } };
+  return { queue: queueAddress(typeof queue === 'string' ? queue : undefined) };
 }
 
 const SIGINT_EXIT = 130;

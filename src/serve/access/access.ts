@@ -110,7 +110,9 @@ export class Access {
 
   /** Refuses a client that asks too often. */
   async checkRate(who: Identity | undefined, incoming: Incoming): Promise<void> {
-    const waitS = await (who ? this.#limits.request(who.id) : this.#limits.anonymous(this.#client(incoming)));
+    const waitS = await (who
+      ? this.#limits.request(who.id, who.role === 'worker')
+      : this.#limits.anonymous(this.#client(incoming)));
     if (waitS > 0) throw tooMany(waitS);
   }
 
@@ -274,6 +276,7 @@ const NOTED_REFUSALS: ReadonlySet<string> = new Set([
   'bad_secret',
   'login_failed',
   'no_role',
+  'not_your_claim',
 ]);
 
 function noOidc(): Fault {

@@ -11,6 +11,8 @@ export interface RateSettings {
   readonly anonymous: number;
   /** Failed proofs of identity from one address. */
   readonly failures: number;
+  /** Requests with a token of workers, which many machines may share; 60,000 by default. */
+  readonly workers?: number;
 }
 
 export const RATES: RateSettings = { requests: 6_000, anonymous: 1_200, failures: 20 };
@@ -20,16 +22,18 @@ export class RateLimits {
   readonly #requests: Window;
   readonly #anonymous: Window;
   readonly #failures: Window;
+  readonly #workers: Window;
 
   constructor(settings: RateSettings) {
     this.#requests = new Window(settings.requests);
     this.#anonymous = new Window(settings.anonymous);
     this.#failures = new Window(settings.failures);
+    this.#workers = new Window(settings.workers ?? WORKER_REQUESTS);
   }
 
   /** Counts a request of an identity. Returns the seconds to wait if there were too many, else 0. */
-  async request(identityId: string): Promise<number> {
-    return this.#requests.add(identityId);
+  async request(identityId: string, isWorker = false): Promise<number> {
+    return (isWorker ? this.#workers : this.#requests).add(identityId);
   }
 
   /** Counts a request without an identity. */
@@ -95,6 +99,7 @@ class Window {
 
 const WINDOW_S = 60;
 const NAMES_MAX = 1_000;
+const WORKER_REQUESTS = 60_000;
 
 function secondsOf(ms: number): number {
   return Math.max(1, Math.ceil(ms / 1_000));

@@ -10,13 +10,15 @@ import type { Server } from './server.ts';
 export interface Route {
   /** The name in the OpenAPI document and in the audit log, such as `cancelRun`. */
   readonly name: string;
-  readonly method: 'GET' | 'POST' | 'DELETE';
+  readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
   /** Such as `/v1/runs/{run_id}/cancel`. */
   readonly path: string;
   /** The lowest role that may ask; `anyone` needs no identity. */
   readonly role: ServerRole | 'anyone';
   /** What it does, in one sentence. */
   readonly why: string;
+  /** Workers ask many times a minute, so the audit log has only refusals. */
+  readonly isRoutine?: true;
   readonly params?: Shape;
   /** The values of a query are texts. */
   readonly query?: Shape;

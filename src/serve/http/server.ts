@@ -1,3 +1,4 @@
+import { Fault } from '../../base/fault.ts';
 import { ScriptRunList } from '../../verbs/publish/published-view.ts';
 import { ReadingThreads } from '../../verbs/reading/reading-threads.ts';
 import { BusyFault } from '../operation/busy-fault.ts';
@@ -8,6 +9,7 @@ import { ClientSlots } from '../operation/slots.ts';
 import { ServerMetrics } from '../operation/metrics.ts';
 import { ScriptRunner } from '../orders/script-runner.ts';
 import type { Orders } from '../orders/orders.ts';
+import type { TeamQueue } from '../workers/team-queue.ts';
 import { Pages } from './pages.ts';
 import { FileData } from '../runs/file-data.ts';
 import { HistoryData } from '../runs/history-data.ts';
@@ -42,9 +44,11 @@ export class Server {
   readonly scripts: ScriptRunner;
   readonly scriptRuns: ScriptRunList;
   readonly orders: Orders;
+  readonly #team: TeamQueue | undefined;
   #isDraining = false;
 
-  constructor({ cwd, home, access, log, orders }: Pick<Server, 'cwd' | 'home' | 'access' | 'log' | 'orders'>) {
+  constructor({ cwd, home, access, log, orders, team }: ServerParts) {
+    this.#team = team;
     this.cwd = cwd;
     this.home = home;
     this.access = access;
@@ -61,6 +65,17 @@ export class Server {
     this.scriptRuns = new ScriptRunList(home);
   }
 
+  /** Whether workers can get attempts here. */
+  get hasTeam(): boolean {
+    return this.#team !== undefined;
+  }
+
+  /** The queue of the team. */
+  get team(): TeamQueue {
+    if (this.#team) return this.#team;
+    throw new Fault('no_queue', 'This server has no queue. Its operator can start it with --queue.');
+  }
+
   checkReady(): void {
     if (this.#isDraining) throw new BusyFault('draining', 'The server is stopping. Try again in a minute.', 60);
   }
@@ -69,5 +84,10 @@ export class Server {
   drain(): void {
     this.#isDraining = true;
     this.live.close();
+    this.#team?.drain();
   }
+}
+
+interface ServerParts extends Pick<Server, 'cwd' | 'home' | 'access' | 'log' | 'orders'> {
+  readonly team?: TeamQueue | undefined;
 }

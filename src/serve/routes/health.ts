@@ -1,4 +1,5 @@
 import * as z from 'zod/mini';
+import { Fault } from '../../base/fault.ts';
 import { record } from '../../contracts/shape.ts';
 import { Content, route } from '../http/route.ts';
 
@@ -21,11 +22,17 @@ export const readyzRoute = route({
   role: 'anyone',
   why: 'Says whether the server accepts work.',
   gives: state,
-  act: (_, { server }) => {
+  refuses: { queue_unavailable: 503 },
+  act: async (_, { server }) => {
     server.checkReady();
+    if (server.hasTeam) await server.team.overview().catch(unreachable);
     return { state: 'ready' };
   },
 });
+
+function unreachable(cause: unknown): never {
+  throw new Fault('queue_unavailable', 'The server cannot reach its queue.', { cause });
+}
 
 export const metricsRoute = route({
   name: 'metrics',

@@ -19,6 +19,7 @@ import {
   signOutRoute,
 } from './session.ts';
 import { listTokensRoute, newTokenRoute, revokeTokenRoute } from './tokens.ts';
+import { WORKER_ROUTES } from './workers.ts';
 
 /** Everything that the server answers. A new route needs a line here. */
 export const ROUTES: readonly Route[] = [
@@ -47,4 +48,5 @@ export const ROUTES: readonly Route[] = [
   runEventsRoute,
   ...SCRIPT_ROUTES,
   ...SCRIPT_RUN_ROUTES,
+  ...WORKER_ROUTES,
 ];

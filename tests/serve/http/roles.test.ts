@@ -23,6 +23,7 @@ const PARAMETERS: Readonly<Record<string, string>> = {
   file: 'nothing',
   name: 'nothing',
   version: '1.0.0',
+  sha256: '0'.repeat(64),
 };
 
 const cwd = mkdtempSync(path.join(tmpdir(), 'proctor-roles-'));

@@ -1,0 +1,104 @@
+import * as z from 'zod/mini';
+import { between, count, matching, record } from '../contracts/shape.ts';
+import { type AttemptClaim, type AttemptRequest, SLOTS_MAX, type WorkerOffer } from './queue.ts';
+
+/** The longest that a server waits for an attempt before it answers a worker. */
+export const LONG_POLL_MS_MAX = 25_000;
+/** The most claims in one answer, and in one beat. */
+export const CLAIMS_MAX = 1_024;
+/** The most settlements in one request. */
+export const SETTLEMENTS_MAX = 32;
+
+const ticketText = () => matching(/^[\w-]{1,4000}\.[\w-]{43}$/, 'a ticket from this server');
+
+const whole = (from: number, to: number) => z.int().check(z.gte(from), z.lte(to));
+
+export const claimBodyShape = record({
+  worker: matching(/^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/, 'the name of a worker'),
+  protocols: z.array(whole(1, 1_000)).check(z.minLength(1), z.maxLength(16)),
+  needs: z.array(matching(/^[\w.:@+=/-]{1,300}$/, 'what a worker offers')).check(z.minLength(1), z.maxLength(64)),
+  slots: whole(1, 256),
+  version: matching(/^[\x20-\x7e]{1,100}$/, 'a version of Proctor'),
+  free: whole(1, CLAIMS_MAX),
+  wait_ms: between(0, LONG_POLL_MS_MAX),
+});
+
+const requestShape = record({
+  key: z.string(),
+  run_id: z.string(),
+  protocol: count(),
+  needs: z.string(),
+  slots: z.optional(record({ target: z.string(), max: z.union(SLOTS_MAX.map(max => z.literal(max))) })),
+  priority: z.int(),
+  timeout_ms: count(),
+  ask: z.string(),
+  trace: z.optional(z.string()),
+});
+
+const wireClaimShape = record({
+  request: requestShape,
+  worker: z.string(),
+  id: z.string(),
+  begun_at_ms: z.number(),
+  beat_within_ms: z.number(),
+});
+
+export type WireClaim = z.infer<typeof wireClaimShape>;
+
+/** A ticket proves to the server which claim its token holds. */
+export const claimsAnswerShape = record({ claims: z.array(record({ claim: wireClaimShape, ticket: ticketText() })) });
+
+export const beatBodyShape = record({ tickets: z.array(ticketText()).check(z.maxLength(CLAIMS_MAX)) });
+
+/** The ids of the claims that the worker no longer holds. */
+export const beatAnswerShape = record({ lost: z.array(z.string()) });
+
+export const settleBodyShape = record({
+  settlements: z
+    .array(record({ ticket: ticketText(), is: z.enum(['reported', 'handed_back']), text: z.string() }))
+    .check(z.maxLength(SETTLEMENTS_MAX)),
+});
+
+/** The ids of the claims whose settlement the queue holds. */
+export const settleAnswerShape = record({ taken: z.array(z.string()) });
+
+export function wireOffer({ worker, protocols, needs, slots, version }: WorkerOffer): WorkerOffer {
+  return { worker, protocols: [...protocols], needs: [...needs], slots, version };
+}
+
+export function wireClaim({ request, worker, id, begunAtMs, beatWithinMs }: AttemptClaim): WireClaim {
+  const { runId, timeoutMs, key, protocol, needs, slots, priority, ask, trace } = request;
+  return {
+    request: {
+      key,
+      run_id: runId,
+      protocol,
+      needs,
+      priority,
+      timeout_ms: timeoutMs,
+      ask,
+      ...(slots && { slots: { target: slots.target, max: slots.max } }),
+      ...(trace !== undefined && { trace }),
+    },
+    worker,
+    id,
+    begun_at_ms: begunAtMs,
+    beat_within_ms: beatWithinMs,
+  };
+}
+
+export function claimOf({ request, worker, id, begun_at_ms, beat_within_ms }: WireClaim): AttemptClaim {
+  const { run_id, timeout_ms, key, protocol, needs, slots, priority, ask, trace } = request;
+  const known: AttemptRequest = {
+    key,
+    runId: run_id,
+    protocol,
+    needs,
+    priority,
+    timeoutMs: timeout_ms,
+    ask,
+    ...(slots && { slots }),
+    ...(trace !== undefined && { trace }),
+  };
+  return { request: known, worker, id, begunAtMs: begun_at_ms, beatWithinMs: beat_within_ms };
+}

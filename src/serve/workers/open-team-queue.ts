@@ -1,0 +1,23 @@
+import path from 'node:path';
+import type { Queue } from '../../queue/queue.ts';
+import { openQueue } from '../../verbs/queue.ts';
+import { openStore } from '../../verbs/store.ts';
+import { TeamQueue } from './team-queue.ts';
+
+export interface TeamSettings {
+  /** The URL of a PostgreSQL database, or an open queue, which the server closes. */
+  readonly queue: string | Queue;
+  /** A folder, or `s3://…`, for replies and cases above 64 KiB. */
+  readonly store?: string | undefined;
+  /** The variables that an S3 store takes its credentials from. */
+  readonly environment?: Readonly<Record<string, string | undefined>>;
+}
+
+/** Opens the queue of a team; undefined if the server has none. */
+export async function openTeamQueue(cwd: string, settings: TeamSettings | undefined): Promise<TeamQueue | undefined> {
+  if (!settings) return undefined;
+  const { queue, store, environment = {} } = settings;
+  const address = store === undefined || store.startsWith('s3://') ? store : path.resolve(cwd, store);
+  const blobs = address === undefined ? undefined : await openStore(address, environment);
+  return new TeamQueue(typeof queue === 'string' ? await openQueue(queue) : queue, blobs);
+}

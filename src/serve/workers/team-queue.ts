@@ -1,0 +1,126 @@
+import { monotonicMs } from '../../base/clock.ts';
+import { Fault } from '../../base/fault.ts';
+import type { ContentHash } from '../../base/hash.ts';
+import type { AttemptClaim, Queue, QueueOverview, QueueWait, Settlement, WorkerOffer } from '../../queue/queue.ts';
+import { assertSettlement } from '../../queue/requests.ts';
+import type { BlobStore } from '../../store/store.ts';
+import { ClientSlots } from '../operation/slots.ts';
+import { ClaimDesk } from './claim-desk.ts';
+import { blobNamedBy, ClaimTickets, notYours } from './claim-tickets.ts';
+
+/** A claim for a worker, with the ticket that proves whose it is. */
+export interface TicketedClaim {
+  readonly claim: AttemptClaim;
+  readonly ticket: string;
+}
+
+/** The queue of a team, as its server opens it to workers. A worker sees only what its token holds. */
+export class TeamQueue {
+  readonly uploads = new ClientSlots({ max: 16, perIdentity: 16 });
+  readonly #queue: Queue;
+  readonly #store: BlobStore | undefined;
+  readonly #desk: ClaimDesk;
+  readonly #tickets = new ClaimTickets();
+  #shown: { readonly atMs: number; readonly overview: Promise<QueueOverview> } | undefined;
+
+  constructor(queue: Queue, store: BlobStore | undefined) {
+    this.#queue = queue;
+    this.#store = store;
+    this.#desk = new ClaimDesk(queue);
+  }
+
+  /** How many workers wait for an attempt. */
+  get waiting(): number {
+    return this.#desk.waiting;
+  }
+
+  /** Claims attempts for a worker. The queue knows it by its name and its token. */
+  async claim(holder: string, offer: WorkerOffer, free: number, wait: QueueWait): Promise<readonly TicketedClaim[]> {
+    const worker = `${offer.worker}@${holder.replace(/^token:/, '')}`;
+    const claims = await this.#desk.claim({ ...offer, worker }, free, wait);
+    return claims.map(claim => ({
+      claim: { ...claim, worker: offer.worker },
+      ticket: this.#tickets.write(claim, holder),
+    }));
+  }
+
+  /** Returns attempts that no worker has heard of, so that another one can make them. */
+  async handBack(claims: readonly TicketedClaim[]): Promise<void> {
+    if (claims.length === 0) return;
+    const end = { is: 'handed_back', why: 'The worker went away before it got the attempt.' } as const;
+    // If it fails, the attempts are lost after a heartbeat, as those of any worker that went away.
+    await this.#queue.settle(claims.map(({ claim }) => ({ claim, end }))).catch(() => undefined);
+  }
+
+  /** Returns the ids of the claims that the token no longer holds. */
+  async beat(holder: string, tickets: readonly string[]): Promise<readonly string[]> {
+    const claims = tickets.map(ticket => this.#tickets.read(ticket, holder));
+    return (await this.#queue.beat(claims)).map(({ id }) => id);
+  }
+
+  /** Returns the ids of the claims whose settlement the queue holds. */
+  async settle(holder: string, ends: readonly TicketedEnd[]): Promise<readonly string[]> {
+    const settlements = ends.map(({ ticket, end }) => ({ claim: this.#tickets.read(ticket, holder), end }));
+    for (const settlement of settlements) assertSettlement(settlement);
+    const keys = new Set(await this.#queue.settle(settlements));
+    return settlements.filter(({ claim }) => keys.has(claim.request.key)).map(({ claim }) => claim.id);
+  }
+
+  /** The blob that a held claim names. */
+  async readBlob(holder: string, ticket: string, digest: ContentHash): Promise<AsyncIterable<Uint8Array>> {
+    const claim = await this.#held(holder, ticket);
+    if (blobNamedBy(claim) !== digest) throw notYours();
+    const bytes = await this.#blobs().get(digest);
+    if (!bytes) throw new Fault('not_found', 'The store does not have this blob.');
+    return bytes;
+  }
+
+  /** Stores what a worker received during an attempt that it holds. */
+  async writeBlob(
+    holder: string,
+    ticket: string,
+    digest: ContentHash,
+    bytes: AsyncIterable<Uint8Array>,
+    bytesMax: number,
+  ): Promise<void> {
+    await this.#held(holder, ticket);
+    await this.#blobs().put(digest, bytes, bytesMax);
+  }
+
+  /** At most once a second, however many clients ask. */
+  overview(): Promise<QueueOverview> {
+    const nowMs = monotonicMs();
+    if (!this.#shown || nowMs - this.#shown.atMs > SHOWN_MS)
+      this.#shown = { atMs: nowMs, overview: this.#queue.overview() };
+    return this.#shown.overview;
+  }
+
+  /** Answers the workers that wait. */
+  drain(): void {
+    this.#desk.close();
+  }
+
+  async close(): Promise<void> {
+    this.#desk.close();
+    await this.#queue.close();
+  }
+
+  /** A claim that the queue has not given up. */
+  async #held(holder: string, ticket: string): Promise<AttemptClaim> {
+    const claim = this.#tickets.read(ticket, holder);
+    if ((await this.#queue.beat([claim])).length > 0) throw notYours();
+    return claim;
+  }
+
+  #blobs(): BlobStore {
+    if (this.#store) return this.#store;
+    throw new Fault('no_store', 'This server has no store. Its operator can start it with --store.');
+  }
+}
+
+export interface TicketedEnd {
+  readonly ticket: string;
+  readonly end: Settlement['end'];
+}
+
+const SHOWN_MS = 1_000;

@@ -1,0 +1,93 @@
+import { Fault } from '../base/fault.ts';
+import type { ContentHash } from '../base/hash.ts';
+import { answerText, type OriginClient } from '../base/origin-client.ts';
+import type { BlobStore } from './store.ts';
+import { storedName, verified } from './verified.ts';
+
+/** What proves to the server that this worker may use a blob. */
+export interface BlobTickets {
+  ticketToRead(digest: ContentHash): string | undefined;
+  ticketToWrite(): string | undefined;
+}
+
+/** The blobs of a server, as far as the claims of this worker open them. */
+export class RemoteStore implements BlobStore {
+  readonly #client: OriginClient;
+  readonly #tickets: BlobTickets;
+
+  constructor(client: OriginClient, tickets: BlobTickets) {
+    this.#client = client;
+    this.#tickets = tickets;
+  }
+
+  /** Reads all bytes before it sends any, because the server must not get bytes with another digest. */
+  async put(digest: ContentHash, bytes: AsyncIterable<Uint8Array>, bytesMax: number): Promise<void> {
+    const pieces: Uint8Array[] = [];
+    for await (const piece of verified(digest, bytes, Math.min(bytesMax, REMOTE_BLOB_BYTES_MAX))) pieces.push(piece);
+    const response = await this.#send('PUT', digest, this.#tickets.ticketToWrite(), Buffer.concat(pieces));
+    await discard(response);
+    if (!response.ok) throw refused(response.status);
+  }
+
+  async get(digest: ContentHash): Promise<AsyncIterable<Uint8Array> | undefined> {
+    const ticket = this.#tickets.ticketToRead(digest);
+    storedName(digest);
+    if (ticket === undefined) return undefined;
+    const response = await this.#send('GET', digest, ticket);
+    if (response.ok) return verified(digest, piecesOf(response), REMOTE_BLOB_BYTES_MAX);
+    await discard(response);
+    if (response.status === 404) return undefined;
+    throw refused(response.status);
+  }
+
+  async missing(): Promise<never> {
+    throw new Fault('store_rights', 'A worker cannot list the blobs of a server.');
+  }
+
+  async sweep(): Promise<never> {
+    throw new Fault('store_rights', 'A worker cannot remove the blobs of a server.');
+  }
+
+  async #send(method: string, digest: ContentHash, ticket: string | undefined, body?: Buffer): Promise<Response> {
+    if (ticket === undefined) throw new Fault('store_rights', 'Only a worker that makes an attempt can use the store.');
+    const headers = { 'proctor-claim': ticket, ...(body && { 'content-type': 'application/octet-stream' }) };
+    try {
+      return await this.#client.send(method, `/v1/blobs/${storedName(digest)}`, {
+        headers,
+        timeoutMs: TRANSFER_MS,
+        ...(body && { body: new Uint8Array(body) }),
+      });
+    } catch (cause) {
+      throw unreachable(cause);
+    }
+  }
+}
+
+async function* piecesOf({ body }: Response): AsyncGenerator<Uint8Array> {
+  if (!body) return;
+  try {
+    for await (const piece of body) yield piece;
+  } catch (cause) {
+    throw unreachable(cause);
+  }
+}
+
+async function discard(response: Response): Promise<void> {
+  await answerText(response, REFUSAL_BYTES_MAX).catch(() => undefined);
+}
+
+function unreachable(cause: unknown): Fault {
+  if (cause instanceof Fault) return cause;
+  return new Fault('store_unavailable', 'The server of the queue cannot be reached.', { cause });
+}
+
+function refused(status: number): Fault {
+  if (status === 429 || status >= 500)
+    return new Fault('store_unavailable', `The server cannot use its store now (${status}). Try again later.`);
+  return new Fault('store_rights', `The server refused a blob (${status}).`);
+}
+
+/** A blob is sent in one request from memory. */
+export const REMOTE_BLOB_BYTES_MAX = 64 * 1024 * 1024;
+const REFUSAL_BYTES_MAX = 64 * 1024;
+const TRANSFER_MS = 300_000;
