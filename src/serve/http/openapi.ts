@@ -45,7 +45,7 @@ function operationOf(route: Route): object {
     security: isOpen ? [] : [{ token: [] }, { session: [] }],
     parameters: [...parametersOf(route.params, 'path'), ...parametersOf(route.query, 'query')],
     ...(route.body && { requestBody: { required: true, content: contentOf(route.body) } }),
-    responses: { [String(route.status ?? 200)]: answerOf(route), ...refusalsOf(route) },
+    responses: { ...answersOf(route), ...refusalsOf(route) },
   };
 }
 
@@ -62,7 +62,16 @@ function parametersOf(shape: Shape | undefined, within: 'path' | 'query'): objec
 
 function contentOf(body: NonNullable<Route['body']>): object {
   if (!isUpload(body)) return { 'application/json': { schema: schemaOf(body) } };
-  return Object.fromEntries(body.upload.map(type => [type, {}]));
+  const { upload, json } = body;
+  return Object.fromEntries(
+    upload.map(type => [type, type === 'application/json' && json ? { schema: schemaOf(json) } : {}]),
+  );
+}
+
+function answersOf(route: Route): Record<string, object> {
+  const { status = 200, unfinishedStatus } = route;
+  const unfinished = { ...answerOf(route), description: 'Not done yet. Ask again to wait.' };
+  return { [String(status)]: answerOf(route), ...(unfinishedStatus && { [String(unfinishedStatus)]: unfinished }) };
 }
 
 function answerOf({ gives, status }: Route): object {

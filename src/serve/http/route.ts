@@ -30,6 +30,8 @@ export interface Route {
   readonly gives: Shape | Media;
   /** The status of a successful answer; 200 by default. */
   readonly status?: 200 | 201 | 202 | 204 | 302;
+  /** The status of the same answer while the act still goes on. */
+  readonly unfinishedStatus?: 202;
   /** The codes with which it refuses, and their statuses. Every route may also refuse with the codes in `refusal.ts`. */
   readonly refuses?: Readonly<Record<string, RefusalStatus>>;
   act(input: RouteInput, asking: RouteContext): unknown;
@@ -40,6 +42,8 @@ export type RefusalStatus = 400 | 401 | 403 | 404 | 409 | 410 | 413 | 422 | 429 
 /** A body that is not JSON. The route reads it as a stream. */
 export interface Upload {
   readonly upload: readonly string[];
+  /** The shape of the body if it is sent as application/json. */
+  readonly json?: Shape;
   readonly bytesMax: number;
 }
 

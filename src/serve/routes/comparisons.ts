@@ -151,6 +151,7 @@ const makeComparisonRoute = route({
     mode: z.optional(z.enum(['balanced', 'proven', 'strict'])),
   }),
   status: 201,
+  unfinishedStatus: 202,
   gives: record({ state: z.enum(['sealed', 'comparing']), comparison: z.nullable(comparisonRow) }),
   refuses: {
     ...REFUSALS,

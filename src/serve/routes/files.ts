@@ -32,7 +32,7 @@ const downloadFileRoute = route({
   role: 'viewer',
   why: 'Downloads one file of a sealed run; a slash in its path is written as %2F. It never gives internal files.',
   params: record({ ...runParams.shape, file: filePath() }),
-  gives: { media: 'application/octet-stream' },
+  gives: { media: '*/*' },
   refuses: {
     not_sealed: 409,
     unreadable_run: 409,

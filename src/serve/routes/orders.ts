@@ -7,7 +7,7 @@ import { suiteLife } from '../../verbs/suite-process.ts';
 import { idempotencyKey } from '../http/input.ts';
 import { type RefusalStatus, route } from '../http/route.ts';
 import { suiteOrderIn, SUITE_ORDER_BYTES_MAX } from '../http/suite-order-body.ts';
-import { suiteOrderOf } from '../orders/suite-order.ts';
+import { suiteOrderOf, suiteOrderShape } from '../orders/suite-order.ts';
 import { runAt, runParams } from './run-at.ts';
 
 export const orderState = record({
@@ -42,7 +42,11 @@ export const startSuiteRoute = route({
   path: '/v1/runs',
   role: 'runner',
   why: 'Orders a suite run. Accepts the same order with the same run id or idempotency-key once.',
-  body: { upload: ['application/json', 'multipart/form-data'], bytesMax: SUITE_ORDER_BYTES_MAX },
+  body: {
+    upload: ['application/json', 'multipart/form-data'],
+    json: suiteOrderShape,
+    bytesMax: SUITE_ORDER_BYTES_MAX,
+  },
   gives: orderState,
   status: 202,
   refuses: SUITE_REFUSALS,

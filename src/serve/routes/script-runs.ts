@@ -103,7 +103,7 @@ const downloadScriptFileRoute = route({
   role: 'user',
   why: 'Downloads one output file; a slash in its path is written as %2F.',
   params: record({ ...params.shape, file: z.string().check(z.minLength(1), z.maxLength(4_096)) }),
-  gives: { media: 'application/octet-stream' },
+  gives: { media: '*/*' },
   refuses: { no_output: 404, output_gone: 404 },
   act: (input, asking) => {
     checkOwn(input.params.run_id, asking, 'viewer');
