@@ -56,7 +56,9 @@ beforeAll(async () => {
   project = await servedUntilStopped(world.cwd);
   document = (await project.json('/v1/openapi.json')).body as typeof document;
   operations = Object.entries(document.paths).flatMap(([at, methods]) =>
-    Object.entries(methods).map(([method, operation]) => ({ ...operation, method: method.toUpperCase(), path: at })),
+    Object.entries(methods).map(([method, operation]) =>
+      Object.assign({ method: method.toUpperCase(), path: at }, operation),
+    ),
   );
 });
 afterAll(async () => {
