@@ -42,15 +42,3 @@ interface OriginRequest {
   readonly timeoutMs: number;
   readonly signal?: AbortSignal | undefined;
 }
-
-/** Reads an answer; undefined if it is larger than `bytesMax`. */
-export async function answerText(response: Response, bytesMax: number): Promise<string | undefined> {
-  const pieces: Uint8Array[] = [];
-  let bytes = 0;
-  for await (const piece of (response.body ?? []) as AsyncIterable<Uint8Array>) {
-    bytes += piece.length;
-    if (bytes > bytesMax) return undefined;
-    pieces.push(piece);
-  }
-  return Buffer.concat(pieces).toString();
-}

@@ -1,3 +1,4 @@
+import { answerText } from '../base/answer-body.ts';
 import { Fault } from '../base/fault.ts';
 import { newCorrelationId } from '../base/ids.ts';
 import type {
@@ -217,19 +218,9 @@ async function refusalOf(response: Response): Promise<Fault> {
 
 /** Reads a JSON answer up to a limit. */
 async function textOf(response: Response): Promise<string> {
-  const pieces: Uint8Array[] = [];
-  let bytes = 0;
-  try {
-    for await (const piece of (response.body ?? []) as AsyncIterable<Uint8Array>) {
-      bytes += piece.length;
-      if (bytes > ANSWER_BYTES_MAX) break;
-      pieces.push(piece);
-    }
-  } catch (cause) {
-    throw unreachable(cause);
-  }
-  if (bytes > ANSWER_BYTES_MAX) throw new Fault('answer_too_large', 'The answer of the server exceeds 64 MiB.');
-  return Buffer.concat(pieces).toString();
+  const text = await answerText(response, ANSWER_BYTES_MAX, { faultOf: unreachable });
+  if (text === undefined) throw new Fault('answer_too_large', 'The answer of the server exceeds 64 MiB.');
+  return text;
 }
 
 function unreachable(cause?: unknown): Fault {

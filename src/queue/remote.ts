@@ -1,6 +1,7 @@
 import { Fault } from '../base/fault.ts';
 import type { ContentHash } from '../base/hash.ts';
-import { answerText, type OriginClient } from '../base/origin-client.ts';
+import { answerText } from '../base/answer-body.ts';
+import type { OriginClient } from '../base/origin-client.ts';
 import { formOf } from '../contracts/form.ts';
 import type { Shape } from '../contracts/shape.ts';
 import type { infer as Infer } from 'zod/mini';

@@ -1,6 +1,7 @@
+import { answerPieces, answerText } from '../base/answer-body.ts';
 import { Fault } from '../base/fault.ts';
 import type { ContentHash } from '../base/hash.ts';
-import { answerText, type OriginClient } from '../base/origin-client.ts';
+import type { OriginClient } from '../base/origin-client.ts';
 import type { BlobStore } from './store.ts';
 import { storedName, verified } from './verified.ts';
 
@@ -34,7 +35,7 @@ export class RemoteStore implements BlobStore {
     storedName(digest);
     if (ticket === undefined) return undefined;
     const response = await this.#send('GET', digest, ticket);
-    if (response.ok) return verified(digest, piecesOf(response), REMOTE_BLOB_BYTES_MAX);
+    if (response.ok) return verified(digest, answerPieces(response, { faultOf: unreachable }), REMOTE_BLOB_BYTES_MAX);
     await discard(response);
     if (response.status === 404) return undefined;
     throw refused(response.status);
@@ -60,15 +61,6 @@ export class RemoteStore implements BlobStore {
     } catch (cause) {
       throw unreachable(cause);
     }
-  }
-}
-
-async function* piecesOf({ body }: Response): AsyncGenerator<Uint8Array> {
-  if (!body) return;
-  try {
-    for await (const piece of body) yield piece;
-  } catch (cause) {
-    throw unreachable(cause);
   }
 }
 

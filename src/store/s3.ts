@@ -1,4 +1,5 @@
 import { AwsClient } from 'aws4fetch';
+import { answerPieces, answerText } from '../base/answer-body.ts';
 import { type Clock, systemClock } from '../base/clock.ts';
 import { Fault } from '../base/fault.ts';
 import type { ContentHash } from '../base/hash.ts';
@@ -35,7 +36,7 @@ export class S3Store implements BlobStore {
 
   async get(digest: ContentHash): Promise<AsyncIterable<Uint8Array> | undefined> {
     const response = await this.#send('GET', this.#urlOf(storedName(digest)), TRANSFER_MS);
-    if (response.ok) return verified(digest, piecesOf(response));
+    if (response.ok) return verified(digest, answerPieces(response, { faultOf: unreachable }));
     await discard(response);
     if (response.status === 404) return undefined;
     throw refused(response.status);
@@ -138,23 +139,9 @@ function textIn(text: string, tag: string): string | undefined {
 }
 
 async function textOf(response: Response): Promise<string> {
-  const pieces: Uint8Array[] = [];
-  let bytes = 0;
-  for await (const piece of piecesOf(response)) {
-    bytes += piece.length;
-    if (bytes > LIST_BYTES_MAX) throw new Fault('store_failed', 'The list of blobs that S3 sent is too large.');
-    pieces.push(piece);
-  }
-  return Buffer.concat(pieces).toString();
-}
-
-async function* piecesOf({ body }: Response): AsyncGenerator<Uint8Array> {
-  if (!body) return;
-  try {
-    for await (const piece of body) yield piece;
-  } catch (cause) {
-    throw unreachable(cause);
-  }
+  const text = await answerText(response, LIST_BYTES_MAX, { faultOf: unreachable });
+  if (text === undefined) throw new Fault('store_failed', 'The list of blobs that S3 sent is too large.');
+  return text;
 }
 
 async function discard({ body }: Response): Promise<void> {
