@@ -1,5 +1,5 @@
 import { closeSync, createReadStream } from 'node:fs';
-import { open, readdir, rename, rm, stat } from 'node:fs/promises';
+import { lstat, open, readdir, rename, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { syncFolder, temporaryBeside, tornFile } from '../base/atomic.ts';
 import { type Clock, systemClock } from '../base/clock.ts';
@@ -91,7 +91,7 @@ async function* piecesOf(fd: number): AsyncGenerator<Uint8Array> {
 }
 
 async function removeOld(file: string, beforeMs: number): Promise<boolean> {
-  const found = await stat(file).catch(() => undefined);
+  const found = await lstat(file).catch(() => undefined);
   if (!found || found.mtimeMs >= beforeMs) return false;
   await rm(file, { force: true });
   return true;

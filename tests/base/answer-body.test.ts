@@ -44,7 +44,8 @@ describe('the body of an answer', () => {
     const lost = new Error('lost');
     const response = await fetch(`${url}/cut`);
     const read = async (): Promise<void> => {
-      for await (const piece of answerPieces(response, { faultOf: () => lost })) expect(Buffer.from(piece).toString()).toBe('half');
+      for await (const piece of answerPieces(response, { faultOf: () => lost }))
+        expect(Buffer.from(piece).toString()).toBe('half');
     };
     await expect(read()).rejects.toBe(lost);
   });

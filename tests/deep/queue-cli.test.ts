@@ -1,11 +1,14 @@
 /** `proctor queue`, from the built package. */
 import { spawn } from 'node:child_process';
+import { utimesSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { bytesHash } from '../../src/base/hash.ts';
 import { openPostgresQueue } from '../../src/queue/postgres/queue.ts';
+import { FolderStore } from '../../src/store/folder.ts';
 import { reported, request } from '../conformance/queue.ts';
 import { TestPostgres } from '../support/postgres.ts';
-import { ROOT } from '../support/support.ts';
+import { ROOT, temporaryFolder } from '../support/support.ts';
 
 let postgres: TestPostgres;
 beforeAll(async () => {
@@ -127,3 +130,28 @@ test('never prints the password of an address', async () => {
     expect(err, url).toMatch(/^error: [A-Z].*\.\n$/);
   }
 });
+
+test('queue sweep removes the blobs that nothing has written for a while, and nothing else', async () => {
+  const folder = temporaryFolder();
+  const store = new FolderStore(folder);
+  const [old, young] = ['old', 'young'].map(text => ({ text, digest: bytesHash(text) }));
+  if (!old || !young) throw new Error('two blobs');
+  for (const { text, digest } of [old, young]) await store.put(digest, once(text), 10);
+  const name = old.digest.replace('sha256:', '');
+  const longAgo = new Date(Date.now() - 40 * 86_400_000);
+  utimesSync(path.join(folder, name.slice(0, 2), name), longAgo, longAgo);
+  const sweep = (age: string, at = folder): Promise<Ran> =>
+    proctor(['queue', 'sweep', '--store', at, '--older-than', age]);
+  expect(await sweep('50d')).toEqual({ code: 0, out: '0 blobs removed.\n', err: '' });
+  expect(await sweep('30d')).toEqual({ code: 0, out: '1 blob removed.\n', err: '' });
+  expect(await store.missing([old.digest, young.digest])).toEqual([old.digest]);
+  expect(await sweep('1h')).toMatchObject({ code: 2, err: expect.stringContaining('at least 1d') as string });
+  expect(await sweep('30d', path.join(folder, 'typo'))).toMatchObject({
+    code: 2,
+    err: expect.stringContaining('There is no such folder.') as string,
+  });
+});
+
+async function* once(text: string): AsyncGenerator<Uint8Array> {
+  yield Buffer.from(text);
+}

@@ -1,6 +1,8 @@
+import { counted } from '../../base/counted.ts';
 import { printable, printableJson } from '../../base/printable.ts';
 import { migrateQueueTables, showQueue } from '../../verbs/queue.ts';
 import { queueAddress } from '../options/variables.ts';
+import { sweepStore } from '../../verbs/store.ts';
 import { stdout } from '../text/out.ts';
 import { tableLines } from '../text/table.ts';
 import { durationText } from '../text/units.ts';
@@ -10,6 +12,19 @@ export async function migrateCommand(url: string | undefined, { json }: { json?:
   if (json) stdout.write(`${printableJson({ from_version: from, version: to })}\n`);
   else stdout.write(from === to ? `The tables have version ${to} already.\n` : `The tables have version ${to} now.\n`);
   return 0;
+}
+
+export async function sweepStoreCommand({ store, olderThan, json }: SweepFlags): Promise<number> {
+  const removed = await sweepStore(store, olderThan, process.env);
+  if (json) stdout.write(`${printableJson({ removed })}\n`);
+  else stdout.write(`${counted(removed, 'blob')} removed.\n`);
+  return 0;
+}
+
+interface SweepFlags {
+  readonly store: string;
+  readonly olderThan: number;
+  readonly json?: true;
 }
 
 export async function showQueueCommand(url: string | undefined, { json }: { json?: true }): Promise<number> {
