@@ -20,6 +20,7 @@ export const WO = {
     asks: [
       'every outcome is signed',
       'with --key: one of the given keys has signed it, with a valid Ed25519 signature in standard base64',
+      'with --revoked: no revoked key has signed it; the finding names the case that rests on it',
     ],
   },
 } as const;

@@ -55,8 +55,9 @@ export function outcomeInspector({ bytesOf, hashOf, troubled, report }: Surround
     statements.set(sha256, { ...opened.statement, place });
     const { envelope } = opened;
     const unsigned = envelope.signatures.length === 0 ? 'is not signed' : undefined;
-    const message = unsigned ?? (trust && signatureFault(trust, envelope)?.message);
-    if (message !== undefined) report({ rule: WO.WO7.id, level: 'must', file: place, message });
+    const fault = unsigned ?? (trust && signatureFault(trust, envelope)?.message);
+    const message = `${fault}. Case ${opened.statement.predicate.case_id} rests on it`;
+    if (fault !== undefined) report({ rule: WO.WO7.id, level: 'must', file: place, message });
   }
 
   return {

@@ -64,6 +64,17 @@ describe('the outcomes of workers', () => {
     expect(await broken(() => undefined, newKeyPair().publicPem)).toEqual([`WO7 ${OUTCOMES}:1`, `WO7 ${OUTCOMES}:2`]);
   });
 
+  test('name the cases that rest on a revoked key', async () => {
+    const { sealed, key } = await sealedRun();
+    const found: string[] = [];
+    for await (const { violations } of verify([sealed], { key: [key, newKeyPair().publicPem], revoked: [key] }))
+      found.push(...violations.filter(({ rule_id }) => rule_id === 'WO7').map(({ message }) => message));
+    expect(found.map(message => /revoked key .* (Case \w+) rests on it/.exec(message)?.[1]).sort()).toEqual([
+      'Case a',
+      'Case b',
+    ]);
+  });
+
   test.each([
     ['worker', '"worker":"w1"', '"worker":"w2"'],
     ['latency', /"latency_ms":[\d.]+/, '"latency_ms":1e3'],
