@@ -85,12 +85,16 @@ export class ScriptRunner {
   cancel(runId: string): boolean {
     const running = this.#running.get(runId);
     running?.stop.abort();
-    const isWaiting = this.#waiting.some(one => one.runId === runId);
-    if (isWaiting) {
-      this.#waiting = this.#waiting.filter(one => one.runId !== runId);
-      cancelStaged(this.#cwd, runId);
-    }
-    return isWaiting || running !== undefined;
+    return this.takeBack(runId) || running !== undefined;
+  }
+
+  /** Takes back an order that waits. False if it does not wait. */
+  takeBack(runId: string): boolean {
+    if (!this.#waiting.some(one => one.runId === runId)) return false;
+    // If the record cannot be written, the order keeps waiting, and the client gets the error.
+    cancelStaged(this.#cwd, runId);
+    this.#waiting = this.#waiting.filter(one => one.runId !== runId);
+    return true;
   }
 
   /** Accepts again the orders that a dead server left, and completes the runs that had begun. */

@@ -2,13 +2,18 @@ import * as z from 'zod/mini';
 import { instantText, systemClock } from '../../base/clock.ts';
 import { Fault } from '../../base/fault.ts';
 import { count, record } from '../../contracts/shape.ts';
+import { readRecord } from '../../publish/script-runs.ts';
 import { cancelRun } from '../../verbs/cancel-run.ts';
+import { lifeOf } from '../../verbs/recover.ts';
 import { suiteLife } from '../../verbs/suite-process.ts';
 import { idempotencyKey } from '../http/input.ts';
 import { type RefusalStatus, route } from '../http/route.ts';
+import type { Server } from '../http/server.ts';
 import { suiteOrderIn, SUITE_ORDER_BYTES_MAX } from '../http/suite-order-body.ts';
+import type { OrderView } from '../orders/order-terms.ts';
 import { suiteOrderOf, suiteOrderShape } from '../orders/suite-order.ts';
-import { runAt, runParams } from './run-at.ts';
+import type { RunPlace } from '../runs/run-index.ts';
+import { noSuchRun, runAt, runParams } from './run-at.ts';
 
 export const orderState = record({
   run_id: z.string(),
@@ -61,19 +66,54 @@ export const cancelRunRoute = route({
   method: 'POST',
   path: '/v1/runs/{run_id}/cancel',
   role: 'runner',
-  why: 'Cancels a run. A suite can be resumed; other runs are sealed.',
+  why: 'Cancels a run, or an order that waits. A suite can be resumed; other runs are sealed.',
   params: runParams,
   gives: orderState,
-  refuses: { not_cancellable: 409, not_started_here: 409, odd_journal: 409, still_running: 409 },
-  act: async ({ params }, { server }) => {
-    const ordered = await server.orders.cancel(params.run_id);
+  refuses: {
+    not_cancellable: 409,
+    not_started_here: 409,
+    odd_journal: 409,
+    still_running: 409,
+    ambiguous_run: 409,
+  },
+  act: async ({ params: { run_id: id } }, { server }) => {
+    const ordered = await server.orders.cancel(id);
     if (ordered) return ordered;
-    // A terminal on this machine may have started it.
-    const place = runAt(params.run_id, server);
-    const how = (await cancelRun(place)) === 'cancelled' ? 'cancelled' : 'finished';
-    return { run_id: place.id, state: 'ended', position: null, how, message: null };
+    if (server.scripts.takeBack(id)) return endedRun(id, 'cancelled');
+    const place = runToCancel(id, server);
+    if (!place) return unstartedRun(id, server);
+    const became = await cancelRun(place);
+    return endedRun(id, became === 'cancelled' ? 'cancelled' : 'finished');
   },
 });
+
+const endedRun = (id: string, how: string, message: string | null = null): OrderView => ({
+  run_id: id,
+  state: 'ended',
+  position: null,
+  how,
+  message,
+});
+
+/** A terminal may have started the run. If both sides have a run with this id, the one that is running. */
+function runToCancel(id: string, { runs }: Server): RunPlace | undefined {
+  const places = runs.findAll(id);
+  const running = places.filter(place => lifeOf(place) === 'alive');
+  if (running.length > 1) {
+    const names = running.map(({ lane }) => `${lane}/${id}`).join(' and ');
+    throw new Fault('ambiguous_run', `${names} are running. Stop one of them with proctor cancel.`);
+  }
+  return running[0] ?? places[0];
+}
+
+/** An order that ended before its run had a folder. */
+function unstartedRun(id: string, { orders, home }: Server): OrderView {
+  const known = orders.find(id);
+  if (known) return known;
+  const refused = readRecord(home, id)?.refused;
+  if (!refused) throw noSuchRun(id);
+  return endedRun(id, refused.code === 'cancelled' ? 'cancelled' : 'failed', refused.message);
+}
 
 export const resumeRunRoute = route({
   name: 'resumeRun',

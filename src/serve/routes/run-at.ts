@@ -11,6 +11,10 @@ export const runParams = record({ run_id: runId() });
 /** The run with exactly this id. An id from outside is compared with the folders that exist; it never becomes a path. */
 export function runAt(id: string, { runs }: Pick<Server, 'runs'>): RunPlace {
   const place = runs.find(id);
-  if (!place) throw new Fault('no_run', `There is no run ${id}.`);
+  if (!place) throw noSuchRun(id);
   return place;
+}
+
+export function noSuchRun(id: string): Fault {
+  return new Fault('no_run', `There is no run ${id}.`);
 }

@@ -69,13 +69,18 @@ export class RunIndex {
     return [...open.reverse(), ...places];
   }
 
-  /** The run with exactly this id; undefined if it has no folder. */
+  /** The newest run with exactly this id; undefined if it has no folder. */
   find(id: string): RunPlace | undefined {
-    const found = this.places().find(one => one.id === id);
+    return this.findAll(id)[0];
+  }
+
+  /** The runs with exactly this id, newest first. Each side of a comparison may have one. */
+  findAll(id: string): readonly RunPlace[] {
+    const found = this.places().filter(one => one.id === id);
     // An order may have made its folder since the last look.
-    if (found || !this.#orders.find(id)) return found;
+    if (found.length > 0 || !this.#orders.find(id)) return found;
     this.#lookedAtMs = Number.NEGATIVE_INFINITY;
-    return this.places().find(one => one.id === id);
+    return this.places().filter(one => one.id === id);
   }
 
   /** The row of an intent whose order waits, begins, or ended without a run; undefined if there is no such order. */
