@@ -39,14 +39,58 @@ export async function bareRate(
   }
 }
 
+/**
+ * pg-boss alone, and a row for each report: the least that a queue with this engine can do. It settles all jobs of a fetch in
+ * one transaction. Returns attempts per second.
+ */
+export async function engineRate(
+  url: string,
+  { attempts, free, report }: { attempts: number; free: number; report: string },
+): Promise<number> {
+  const pool = new pg.Pool({ connectionString: url, max: 4 });
+  const boss = await bareEngine(url);
+  try {
+    await pool.query('drop table if exists bare_report');
+    await pool.query('create table bare_report (id uuid primary key, report text)');
+    await boss.createQueue('rate');
+    const startedMs = performance.now();
+    for (let at = 0; at < attempts; at += INSERTED) {
+      const jobs = Array.from({ length: Math.min(INSERTED, attempts - at) }, (_, index) => ({
+        data: { key: `bench/c${at + index}/1`, ask: '{}' },
+      }));
+      await boss.insert('rate', jobs);
+    }
+    for (let left = attempts; left > 0; ) {
+      const jobs = await boss.fetch('rate', { batchSize: free });
+      const client = await pool.connect();
+      await client.query('begin');
+      const db = { executeSql: async (text: string, values?: unknown[]) => client.query(text, values) };
+      const ids = jobs.map(({ id }) => id);
+      await boss.complete('rate', ids, undefined, { db });
+      await client.query('insert into bare_report select unnest($1::uuid[]), $2', [ids, report]);
+      await client.query('commit');
+      client.release();
+      left -= jobs.length;
+    }
+    return (attempts * 1000) / (performance.now() - startedMs);
+  } finally {
+    await boss.stop({ graceful: false });
+    await pool.end();
+  }
+}
+
+const INSERTED = 1_000;
+
+/** pg-boss with tables of its own. */
+async function bareEngine(url: string): Promise<PgBoss> {
+  const boss = new PgBoss({ connectionString: url, schema: 'bare_boss', supervise: false, schedule: false, max: 4 });
+  boss.on('error', () => undefined);
+  return boss.start();
+}
+
 /** The worst number of active jobs per group, if workers rely on pg-boss alone. */
 export async function enginePeaks(url: string, limits: readonly number[], each: number, workers: number) {
-  const open = async () => {
-    const boss = new PgBoss({ connectionString: url, schema: 'bare_boss', supervise: false, schedule: false, max: 4 });
-    boss.on('error', () => undefined);
-    return boss.start();
-  };
-  const first = await open();
+  const first = await bareEngine(url);
   await first.createQueue('limits');
   const jobs = limits.flatMap(max =>
     Array.from({ length: max * each }, () => ({ data: { max }, group: { id: `t${max}`, tier: String(max) } })),
@@ -56,7 +100,7 @@ export async function enginePeaks(url: string, limits: readonly number[], each: 
   const peaks = new Peaks();
   let left = jobs.length;
   const work = async () => {
-    const boss = await open();
+    const boss = await bareEngine(url);
     while (left > 0) {
       const taken = await boss.fetch<{ max: number }>('limits', {
         batchSize: 16,

@@ -15,11 +15,12 @@ export interface Started {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** Starts `proctor serve` for a project, without a limit that the benchmark would reach. */
-export async function startServer(cwd: string, children: ChildProcess[]): Promise<Started> {
+/** Starts `proctor serve` for a project, without a limit that the benchmark would reach; with a queue, if it gets one. */
+export async function startServer(cwd: string, children: ChildProcess[], queue?: string): Promise<Started> {
   const program = path.resolve('dist', 'proctor.js');
-  const args = ['serve', '--listen', '127.0.0.1:0', '--rate', '1000000'];
-  const child = spawn(process.execPath, [program, ...args], { cwd, stdio: ['ignore', 'pipe', 'ignore'] });
+  const args = ['serve', '--listen', '127.0.0.1:0', '--rate', '1000000', ...(queue === undefined ? [] : ['--queue'])];
+  const env = { ...process.env, ...(queue !== undefined && { PROCTOR_QUEUE: queue }) };
+  const child = spawn(process.execPath, [program, ...args], { cwd, env, stdio: ['ignore', 'pipe', 'ignore'] });
   children.push(child);
   const [, url = ''] = /(http:\/\/[^/]+)\/#secret=/.exec(await firstLine(child)) ?? [];
   await (await fetch(`${url}/healthz`)).text();
@@ -40,10 +41,36 @@ export async function firstLine(child: ChildProcess): Promise<string> {
 
 /** User and system time of a process, in steps of 10 ms. */
 export function cpuMsOf(pid: number): number {
+  return cpuOf(pid).own;
+}
+
+function cpuOf(pid: number): { readonly own: number; readonly waitedFor: number } {
   const fields = readFileSync(`/proc/${pid}/stat`, 'utf8')
     .replace(/^.*\) /, '')
-    .split(' ');
-  return (Number(fields[11]) + Number(fields[12])) * 10;
+    .split(' ')
+    .map(Number);
+  const [user = 0, system = 0, childrenUser = 0, childrenSystem = 0] = fields.slice(11, 15);
+  return { own: (user + system) * 10, waitedFor: (childrenUser + childrenSystem) * 10 };
+}
+
+/** User and system time of a process that runs and of all its children, also of those that have ended. */
+export function treeCpuMs(pid: number): number {
+  const { own, waitedFor } = cpuOf(pid);
+  return own + waitedFor + childrenOf(pid).reduce((sum, child) => sum + cpuMsOf(child), 0);
+}
+
+/** What the children of this process used that have ended. */
+export function endedCpuMs(): number {
+  return cpuOf(process.pid).waitedFor;
+}
+
+function childrenOf(pid: number): number[] {
+  return readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ').filter(Boolean).map(Number);
+}
+
+/** Memory of a process in MB. */
+export function rssMbOf(pid: number): number {
+  return Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1_024;
 }
 
 export function median(values: readonly number[]): number {

@@ -20,9 +20,16 @@ export function newKeyPair(): KeyPair {
 
 /** The id of a key pair: the hash of the public key in DER. Accepts either half. */
 export function keyIdOf(key: KeyObject): ContentHash {
+  const known = keyIds.get(key);
+  if (known !== undefined) return known;
   const publicKey = key.type === 'private' ? createPublicKey(key) : key;
-  return bytesHash(publicKey.export({ type: 'spki', format: 'der' }));
+  const id = bytesHash(publicKey.export({ type: 'spki', format: 'der' }));
+  keyIds.set(key, id);
+  return id;
 }
+
+/** Exporting a key takes longer than checking a signature with it. */
+const keyIds = new WeakMap<KeyObject, ContentHash>();
 
 /** The Ed25519 private key in PEM text; undefined for other kinds and for keys with a passphrase. */
 export function privateKeyIn(pem: string): KeyObject | undefined {
@@ -34,6 +41,23 @@ export function publicKeyIn(pem: string): KeyObject | undefined {
   const labels = [...pem.matchAll(/-----BEGIN ([^-\n]*)-----/g)].map(([, label]) => label);
   return labels.length === 1 && labels[0] === 'PUBLIC KEY' ? ed25519(() => createPublicKey(pem)) : undefined;
 }
+
+/**
+ * The public key in PEM text, if the text is what Proctor writes: PEM lets some characters vary. Remembers the keys of the
+ * last texts, because every attempt of a worker names the same one.
+ */
+export function writtenKeyIn(pem: string): KeyObject | undefined {
+  const known = writtenKeys.get(pem);
+  if (known) return known;
+  const key = publicKeyIn(pem);
+  if (!key || key.export({ type: 'spki', format: 'pem' }) !== pem) return undefined;
+  if (writtenKeys.size >= WRITTEN_KEYS_MAX) writtenKeys.clear();
+  writtenKeys.set(pem, key);
+  return key;
+}
+
+const writtenKeys = new Map<string, KeyObject>();
+const WRITTEN_KEYS_MAX = 1_000;
 
 export function holdsPrivateKey(pem: string): boolean {
   return /-----BEGIN [^-\n]*PRIVATE KEY-----/.test(pem);

@@ -56,6 +56,11 @@ export class TestPostgres {
     return `postgres://proctor@127.0.0.1:${this.#port}/${database}`;
   }
 
+  /** The process that all others of the server descend from. */
+  get pid(): number {
+    return this.#server?.pid as number;
+  }
+
   async sql<Found extends object>(text: string, url = this.url()): Promise<Found[]> {
     const client = new pg.Client({ connectionString: url });
     client.on('error', () => undefined);

@@ -1,5 +1,5 @@
 import type * as z from 'zod/mini';
-import { keyIdOf, publicKeyIn } from '../../base/ed25519.ts';
+import { keyIdOf, writtenKeyIn } from '../../base/ed25519.ts';
 import { parseInstant } from '../../base/clock.ts';
 import { bytesHash, type ContentHash } from '../../base/hash.ts';
 import { readJson } from '../../base/json.ts';
@@ -80,13 +80,10 @@ function openReport(
   return { report, statement };
 }
 
-/**
- * The id of the key that signed an envelope; undefined if the signature is not valid. PEM lets some characters vary, so
- * the key must be written as Proctor writes it.
- */
+/** The id of the key that signed an envelope; undefined if the signature is not valid. */
 function signerOf(publicKey: string, envelope: SealEnvelope): string | undefined {
-  const key = publicKeyIn(publicKey);
-  if (!key || key.export({ type: 'spki', format: 'pem' }) !== publicKey) return undefined;
+  const key = writtenKeyIn(publicKey);
+  if (!key) return undefined;
   return signedBy(key, envelope) === 'right' ? keyIdOf(key) : undefined;
 }
 
