@@ -42,8 +42,11 @@ export type RunFilesPage = z.infer<typeof runFilesShape>;
 
 const logStream = record({
   name: z.enum(['stdout', 'stderr']),
+  /** The file in the run folder; null if the stream is not there. */
+  path: z.nullable(z.string()),
   /** The beginning of the stored stream; null if it is not there. */
   text: z.nullable(z.string()),
+  /** The size of the whole stored stream. */
   bytes: z.nullable(count()),
   is_cut: z.boolean(),
 });

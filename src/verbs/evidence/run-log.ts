@@ -1,6 +1,7 @@
+import { closeSync, fstatSync, readSync } from 'node:fs';
 import path from 'node:path';
 import { Fault } from '../../base/fault.ts';
-import { readBelow } from '../../base/regular.ts';
+import { openRegularBelow } from '../../base/regular.ts';
 import { looseKeys } from '../../evidence/document.ts';
 import { expiredIn } from '../../evidence/run-folder/expired.ts';
 import { runsIn } from '../../evidence/run-folder/runs.ts';
@@ -27,22 +28,29 @@ export function runLog({ folder }: { readonly folder: string }): RunLogView {
 const STREAMS = ['stdout', 'stderr'] as const;
 const ENTRIES_MAX = 1_000;
 const DETAIL_CHARS_MAX = 10_000;
-const STREAM_BYTES_MAX = 16 * 1024 ** 2;
-const SHOWN_CHARS_MAX = 512 * 1024;
+const SHOWN_BYTES_MAX = 512 * 1024;
 
 function streamIn(folder: string, name: (typeof STREAMS)[number]): RunLogView['streams'][number] {
-  const found = ['script', 'intent', 'agent'].map(step =>
-    readBelow(folder, `evidence/steps/${step}/${name}.txt`, STREAM_BYTES_MAX),
-  );
-  const bytes = found.find(one => one !== undefined);
-  const text = bytes?.toString() ?? null;
-  return {
-    name,
-    text: text?.slice(0, SHOWN_CHARS_MAX).toWellFormed() ?? null,
-    bytes: bytes?.length ?? null,
-    is_cut: (text?.length ?? 0) > SHOWN_CHARS_MAX,
-  };
+  for (const step of STEPS) {
+    const file = `evidence/steps/${step}/${name}.txt`;
+    const fd = openRegularBelow(folder, file);
+    if (fd === undefined) continue;
+    try {
+      const bytes = Buffer.alloc(SHOWN_BYTES_MAX);
+      const length = readSync(fd, bytes, 0, SHOWN_BYTES_MAX, 0);
+      const { size } = fstatSync(fd);
+      const isCut = size > length;
+      // A decoder that expects more leaves out a character that the cut has torn.
+      const text = new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes.subarray(0, length), { stream: isCut });
+      return { name, path: file, text, bytes: size, is_cut: isCut };
+    } finally {
+      closeSync(fd);
+    }
+  }
+  return { name, path: null, text: null, bytes: null, is_cut: false };
 }
+
+const STEPS = ['script', 'intent', 'agent'];
 
 /** The run whose user got this correlation id. Looks at the newest runs. */
 export function runOfCorrelation({

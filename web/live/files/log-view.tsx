@@ -2,6 +2,7 @@ import type { RunLogView } from '../../../src/verbs/evidence/file-view.ts';
 import { Card } from '../../shared/card.tsx';
 import { count } from '../../shared/format.ts';
 import { RunId } from '../../shared/run-id.tsx';
+import { size } from '../../shared/size.ts';
 import { Text } from '../../shared/visible.tsx';
 import { Refused } from '../notice.tsx';
 import { useTitle } from '../title.ts';
@@ -38,7 +39,7 @@ function LogAt({ path, name }: { readonly path: string; readonly name: string })
       <div class="live-cards">
         {log.is_expired && <p class="note">Logs or printed output of this run have expired.</p>}
         <Entries log={log} />
-        {log.streams.map(({ name: stream, text, is_cut: isCut }) => (
+        {log.streams.map(({ name: stream, path: file, text, bytes, is_cut: isCut }) => (
           <Card key={stream} id={stream} title={stream} note={isCut ? 'the beginning' : undefined}>
             {text === null || text === '' ? (
               <p class="note">{text === null ? 'Not stored.' : 'Nothing was printed.'}</p>
@@ -46,6 +47,13 @@ function LogAt({ path, name }: { readonly path: string; readonly name: string })
               <pre class="live-log" tabIndex={0} aria-label={stream}>
                 <Text value={text} />
               </pre>
+            )}
+            {isCut && file !== null && (
+              <p class="live-below">
+                <a href={`/v1/runs/${encodeURIComponent(log.run_id)}/files/${encodeURIComponent(file)}`} download>
+                  Download all of it ({size(bytes ?? 0)})
+                </a>
+              </p>
             )}
           </Card>
         ))}
