@@ -16,14 +16,19 @@ proctor_tool.succeed()
 const world = new Place();
 let browser: Browser;
 let project: ServedProject;
+/** A run of a script that prints hostile text, one that fails with an internal log, and one of a published script. */
+const runs = { hostile: '', failed: '', published: '' };
 beforeAll(async () => {
   browser = await launch();
   world.file('gnp<b>.py', HOSTILE);
   const ran = world.proctor(['run', 'script', 'gnp<b>.py']);
   expect(ran.code, ran.stderr).toBeLessThan(2);
+  runs.hostile = newest();
   world.proctor(['run', 'script', path.join(ROOT, 'examples', 'hostile.py')]);
+  runs.failed = newest();
   expect(world.proctor(['publish', path.join(ROOT, 'examples', 'publish', 'clean-orders')]).code).toBe(0);
   project = await servedUntilStopped(world.cwd);
+  runs.published = await ranPublished();
 });
 afterEach(() => Promise.all(browser.contexts().map(context => context.close())));
 afterAll(async () => {
@@ -31,6 +36,23 @@ afterAll(async () => {
   await project.stop();
   world.remove();
 });
+
+function newest(): string {
+  const [{ run_id: id = '' } = {}] = (
+    JSON.parse(world.proctor(['list', '--json']).stdout) as { runs: { run_id?: string }[] }
+  ).runs;
+  return id;
+}
+
+/** Runs the published script, and returns the id of its run. */
+async function ranPublished(): Promise<string> {
+  const form = new FormData();
+  form.set('orders', new File(['date,amount\n2026-01-02,1\n'], 'orders.csv'));
+  const { body } = await project.json('/v1/scripts/clean-orders/runs', { method: 'POST', body: form });
+  const { run_id: id } = body as { run_id: string };
+  await (await project.ask(`/v1/script-runs/${id}/events`)).text();
+  return id;
+}
 
 interface Seen {
   readonly page: Page;
@@ -116,7 +138,7 @@ describe('the viewer', () => {
 
   test('runs a published script with a form, and shows its page in a frame without rights', async () => {
     const { page, complaints } = await viewed('/scripts');
-    await page.getByRole('link', { name: 'Clean an order list' }).click();
+    await page.getByRole('listitem').getByRole('link', { name: 'Clean an order list' }).click();
     await page.locator('input[type=file]').setInputFiles(path.join(ROOT, 'examples', 'publish', 'orders.csv'));
     await page.getByRole('button', { name: 'Run', exact: true }).click();
     const frame = page.locator('iframe');
@@ -128,27 +150,42 @@ describe('the viewer', () => {
   });
 });
 
-const LOOKS: Readonly<Record<string, BrowserContextOptions>> = {
-  light: {},
-  'phone, dark': { ...PHONE, colorScheme: 'dark' },
-};
-const VIEWS = {
-  runs: '/runs',
-  scripts: '/scripts',
-  form: '/scripts/clean-orders',
-  settings: '/settings',
-  lost: '/runs/none',
+const WIDTHS: Readonly<Record<string, BrowserContextOptions>> = { desktop: {}, phone: PHONE };
+
+/** Views, and what each shows when it is complete. */
+const VIEWS: Readonly<Record<string, () => readonly [address: string, shows: string]>> = {
+  runs: () => ['/runs', '[data-row]'],
+  scripts: () => ['/scripts', 'a:has-text("Clean an order list")'],
+  form: () => ['/scripts/clean-orders', 'button:text-is("Run")'],
+  settings: () => ['/settings', 'h2:text-is("Audit log")'],
+  lost: () => ['/runs/none', 'text=There is no run none'],
+  script: () => [`/runs/${runs.hostile}`, 'section#streams'],
+  'failed-script': () => [`/runs/${runs.failed}`, 'section#streams'],
+  'script-run': () => [`/script-runs/${runs.published}`, 'iframe'],
+  log: () => [`/runs/${runs.failed}/log`, 'section#stderr'],
+  'long-log': () => [`/runs/${runs.hostile}/log`, 'section#stderr'],
+  evidence: () => [`/runs/${runs.hostile}/evidence`, 'main h2'],
+  files: () => [`/runs/${runs.published}/files`, 'table [data-row]'],
 };
 
-describe.each(Object.entries(LOOKS))('every view is accessible and fits its window: %s', (look, options) => {
-  test.each(Object.entries(VIEWS))('%s', async (name, view) => {
-    const { page } = await viewed(view, options);
-    await page.waitForLoadState('networkidle').catch(() => {});
-    await pictured(page, `viewer-${name}-${look.replace(', ', '-')}`);
-    expect(await overflow(page)).toBeLessThanOrEqual(0);
-    expect(await findings(page)).toEqual([]);
-  });
-});
+describe.each(Object.entries(WIDTHS))(
+  'every view is accessible and fits its window in both themes: %s',
+  (width, size) => {
+    test.each(Object.entries(VIEWS))('%s', async (name, view) => {
+      const [address, shows] = view();
+      const { page } = await viewed(address, size);
+      await page.locator(shows).first().waitFor();
+      for (const colorScheme of ['light', 'dark'] as const) {
+        await page.emulateMedia({ colorScheme });
+        await pictured(page, `viewer-${name}-${width}-${colorScheme}`);
+        expect([colorScheme, await overflow(page)]).toEqual([colorScheme, expect.toSatisfy(isInside)]);
+        expect([colorScheme, await findings(page)]).toEqual([colorScheme, []]);
+      }
+    });
+  },
+);
+
+const isInside = (wider: number): boolean => wider <= 0;
 
 /** An API that waits for a signal from the test before it answers. */
 class SlowApi {
