@@ -1,17 +1,17 @@
 /**
  * Suites that workers make, with the built command line, a real agent and a real PostgreSQL, while all of them are killed.
  * The environment raises the counts: CHAOS_CASES, CHAOS_WORKER_KILLS, CHAOS_CONDUCTOR_KILLS, CHAOS_CRASHES, CHAOS_STOPS,
- * CHAOS_SLOTS.
+ * CHAOS_SLOTS, CHAOS_OUTAGE_S.
  */
 import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
-import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
-import type { CaseArtifact } from '../../src/contracts/artifacts/index.ts';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { TestPostgres } from '../support/postgres.ts';
 import { randomFrom } from '../support/random.ts';
-import { Place, type Started, until } from '../support/runs.ts';
-import { Agent, answersWell } from '../run/suite/agent.ts';
+import { type Started, until } from '../support/runs.ts';
+import { answersWell } from '../run/suite/agent.ts';
+import { artifactsIn, chaosWorld, expectHonest, HEARTBEAT } from './chaos-world.ts';
 
 let postgres: TestPostgres;
 beforeAll(async () => {
@@ -21,63 +21,7 @@ afterAll(() => postgres.stop());
 
 const count = (name: string, otherwise: number): number => Number(process.env[name] ?? otherwise);
 
-const HEARTBEAT = ['--heartbeat', '10s'];
-
-/** A suite, an agent, a queue, and workers as processes of their own. */
-async function world(cases: number, behaviour: typeof answersWell) {
-  const place = new Place();
-  onTestFinished(() => place.remove());
-  const ids = Array.from({ length: cases }, (_, index) => `case-${index}`);
-  const agent = new Agent(Object.fromEntries(ids.map(id => [id, behaviour])));
-  place.file('cases.jsonl', ids.map(id => `${JSON.stringify({ id, input: { user: id } })}\n`).join(''));
-  const baseUrl = await agent.start();
-  const url = await postgres.database();
-  const env = { PROCTOR_QUEUE: url };
-  expect(place.proctor(['queue', 'migrate'], { env }).code).toBe(0);
-  const started = new Set<Started>();
-  onTestFinished(async () => {
-    for (const one of started) one.kill('SIGKILL');
-    await Promise.all([...started].map(one => one.ended));
-  });
-  const start = (args: readonly string[]): Started => {
-    const one = place.start(args, env);
-    started.add(one);
-    return one;
-  };
-  const suite = ['run', 'suite', 'cases.jsonl', '--base-url', baseUrl, '--as', 'new', '--run-id', 'r1'];
-  return {
-    place,
-    agent,
-    ids,
-    env,
-    url,
-    folder: path.join(place.cwd, '.proctor', 'runs', 'new', 'r1'),
-    worker: (slots: number) => start(['worker', '--slots', String(slots), '--drain', '5s', '--json']),
-    conductor: (more: readonly string[] = []) => start([...suite, '--queue', ...more]),
-    resumed: () => start(['run', 'suite', '--resume', 'r1', ...HEARTBEAT]),
-  };
-}
-
-function keysSeen({ seen }: Agent): string[] {
-  return seen.map(({ headers }) => String(headers['idempotency-key']));
-}
-
-function artifactsIn(folder: string, ids: readonly string[]): CaseArtifact[] {
-  return ids.map(id => JSON.parse(readFileSync(path.join(folder, `${id}.json`), 'utf8')) as CaseArtifact);
-}
-
-/** Every key that the agent saw is on record, and it saw none twice. */
-function expectHonest(agent: Agent, folder: string, ids: readonly string[]): void {
-  const seen = keysSeen(agent);
-  expect(new Set(seen).size, 'a key was sent twice').toBe(seen.length);
-  const artifacts = artifactsIn(folder, ids);
-  expect(artifacts).toHaveLength(ids.length);
-  const recorded = new Set(artifacts.flatMap(({ attempts = [] }) => attempts.map(one => one.idempotency_key)));
-  expect(
-    seen.filter(key => !recorded.has(key)),
-    'the agent saw a request that is not on record',
-  ).toEqual([]);
-}
+const world = (cases: number, behaviour: typeof answersWell) => chaosWorld(postgres, cases, behaviour);
 
 test('a suite survives kills of workers and of its conductor, crashes of PostgreSQL, and stopped workers', async () => {
   const cases = count('CHAOS_CASES', 240);
@@ -179,7 +123,7 @@ test('no attempt is lost while PostgreSQL is down for longer than a heartbeat', 
   const running = conductor(['--concurrency', '8', ...HEARTBEAT]);
   await until('all are under way', () => agent.seen.length === 8, 60_000);
   await postgres.down('fast');
-  await wait(13_000);
+  await wait(count('CHAOS_OUTAGE_S', 13) * 1_000);
   await postgres.up();
   for (const answer of held) answer();
   expect((await running.ended).code).toBe(0);
