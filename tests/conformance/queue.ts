@@ -22,6 +22,38 @@ export function reported(claim: AttemptClaim, report = `report of ${claim.reques
   return { claim, end: { is: 'reported', report } };
 }
 
+/** Offers its attempts as a conductor does: at most a window of them at once. */
+class WindowedRun {
+  readonly #runId: string;
+  readonly #attempts: number;
+  #offered = 0;
+  #ended = 0;
+
+  constructor(runId: string, attempts: number) {
+    this.#runId = runId;
+    this.#attempts = attempts;
+  }
+
+  get isOver(): boolean {
+    return this.#ended === this.#attempts;
+  }
+
+  note(claims: readonly AttemptClaim[]): void {
+    this.#ended += claims.filter(({ request }) => request.runId === this.#runId).length;
+  }
+
+  async fill(queue: Queue): Promise<void> {
+    const end = Math.min(this.#attempts, this.#ended + WINDOW);
+    const fresh = Array.from({ length: end - this.#offered }, (_, index) =>
+      request(`c${this.#offered + index}`, { runId: this.#runId }),
+    );
+    this.#offered = end;
+    if (fresh.length > 0) await queue.offer(fresh);
+  }
+}
+
+const WINDOW = 8;
+
 const keysOf = (claims: readonly AttemptClaim[]): string[] => claims.map(({ request }) => request.key);
 
 export function queueConformance(name: string, make: () => Promise<QueueUnderTest>): void {
@@ -103,6 +135,28 @@ export function queueConformance(name: string, make: () => Promise<QueueUnderTes
         order.push(...keysOf(await queue.claim({ ...WORKER, needs: ['http', 'script'] }, 1, NOW)));
       }
       expect(order).toEqual(['run/high/1', 'run/first/1', 'run/second/1', 'run/low/1']);
+    });
+
+    test('shares its workers between runs that offer no more than a window, however much one has left', async () => {
+      const { queue } = await made();
+      const [first, second] = [new WindowedRun('first', 400), new WindowedRun('second', 40)];
+      await first.fill(queue);
+      const order: string[] = [];
+      while (!second.isOver) {
+        const claims = await queue.claim(WORKER, 4, NOW);
+        await queue.settle(claims.map(claim => reported(claim)));
+        for (const { request } of claims) order.push(request.runId);
+        // The second run starts behind the first.
+        for (const run of order.length >= 20 ? [first, second] : [first]) {
+          run.note(claims);
+          await run.fill(queue);
+        }
+      }
+      const both = order.slice(order.indexOf('second'), order.lastIndexOf('second') + 1);
+      expect(both.filter(run => run === 'second')).toHaveLength(40);
+      expect(40 / both.length).toBeGreaterThanOrEqual(0.4);
+      expect(40 / both.length).toBeLessThanOrEqual(0.6);
+      expect(first.isOver).toBe(false);
     });
 
     test('keeps the limit of a target over all workers, and lets others pass', async () => {
