@@ -66,6 +66,39 @@ export interface QuestionsAnswer {
   }[];
 }
 
+/** The queue of a team. */
+export interface QueueAnswer {
+  /** What waits longest first. */
+  readonly needs: readonly {
+    readonly needs: string;
+    readonly waiting: number;
+    readonly active: number;
+    /** How many workers offer it. */
+    readonly workers: number;
+    /** Null if nothing waits. */
+    readonly oldest_waiting_ms: number | null;
+  }[];
+  /** Workers that asked for work or beat during the last minute. */
+  readonly workers: readonly {
+    readonly worker: string;
+    readonly slots: number;
+    readonly active: number;
+    readonly version: string;
+    readonly last_seen_ms: number;
+  }[];
+  readonly lost_last_hour: number;
+  /** Over all rows, also those that the lists leave out. */
+  readonly totals: {
+    readonly waiting: number;
+    readonly active: number;
+    readonly oldest_waiting_ms: number | null;
+    readonly needs: number;
+    readonly workers: number;
+    readonly slots: number;
+    readonly busy_slots: number;
+  };
+}
+
 /** The state of an order. */
 export interface OrderState {
   readonly run_id: string;

@@ -14,6 +14,7 @@ import type {
   AnswersToSend,
   IntentToStart,
   QuestionsAnswer,
+  QueueAnswer,
   ServerEvent,
   SuiteToStart,
 } from './answers.ts';
@@ -94,6 +95,11 @@ export class ProctorClient {
   /** Resumes an interrupted suite. */
   resume(id: string): Promise<OrderState> {
     return this.#json('POST', `/v1/runs/${encodeURIComponent(id)}/resume`);
+  }
+
+  /** The queue of the team: what waits, what is active, what was lost in the last hour, and the workers. */
+  queue(): Promise<QueueAnswer> {
+    return this.#json('GET', '/v1/queue');
   }
 
   /** The published scripts that this identity may run; for those who publish, also every version. */

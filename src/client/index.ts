@@ -14,6 +14,7 @@ export type {
   AnswersToSend,
   IntentToStart,
   QuestionsAnswer,
+  QueueAnswer,
   ServerEvent,
   SuiteToStart,
 } from './answers.ts';

@@ -1,6 +1,6 @@
 import * as z from 'zod/mini';
 import { between, count, matching, record } from '../contracts/shape.ts';
-import { type AttemptClaim, type AttemptRequest, SLOTS_MAX, type WorkerOffer } from './queue.ts';
+import { type AttemptClaim, type AttemptRequest, type QueueOverview, SLOTS_MAX, type WorkerOffer } from './queue.ts';
 
 /** The longest that a server waits for an attempt before it answers a worker. */
 export const LONG_POLL_MS_MAX = 25_000;
@@ -61,6 +61,37 @@ export const settleBodyShape = record({
 
 /** The ids of the claims whose settlement the queue holds. */
 export const settleAnswerShape = record({ taken: z.array(z.string()) });
+
+/** The queue as `proctor queue show --json` prints it, and as a server shows it. */
+export const queueOverviewShape = record({
+  needs: z.array(
+    record({
+      needs: z.string(),
+      waiting: count(),
+      active: count(),
+      workers: count(),
+      oldest_waiting_ms: z.nullable(count()),
+    }),
+  ),
+  workers: z.array(
+    record({ worker: z.string(), slots: count(), active: count(), version: z.string(), last_seen_ms: count() }),
+  ),
+  lost_last_hour: count(),
+});
+
+export type WireOverview = z.infer<typeof queueOverviewShape>;
+
+export function wireOverview({ needs, workers, lostLastHour }: QueueOverview): WireOverview {
+  return {
+    needs: needs.map(({ oldestWaitingMs, ...row }) => ({
+      ...row,
+      oldest_waiting_ms: oldestWaitingMs === null ? null : Math.max(0, oldestWaitingMs),
+    })),
+    // A row that was written after the statement began is newer than its clock.
+    workers: workers.map(({ lastSeenMs, ...row }) => ({ ...row, last_seen_ms: Math.max(0, lastSeenMs) })),
+    lost_last_hour: lostLastHour,
+  };
+}
 
 export function wireOffer({ worker, protocols, needs, slots, version }: WorkerOffer): WorkerOffer {
   return { worker, protocols: [...protocols], needs: [...needs], slots, version };

@@ -1,4 +1,5 @@
-import type { Queue, QueueOverview } from '../queue/queue.ts';
+import type { Queue } from '../queue/queue.ts';
+import { type WireOverview, wireOverview } from '../queue/wire.ts';
 import type { Migrated } from '../queue/postgres/migrate.ts';
 import type { PostgresOptions } from '../queue/postgres/queue.ts';
 
@@ -14,10 +15,10 @@ export async function migrateQueueTables(url: string): Promise<Migrated> {
   return migrateQueue(url);
 }
 
-export async function showQueue(url: string): Promise<QueueOverview> {
+export async function showQueue(url: string): Promise<WireOverview> {
   const queue = await openQueue(url);
   try {
-    return await queue.overview();
+    return wireOverview(await queue.overview());
   } finally {
     await queue.close();
   }

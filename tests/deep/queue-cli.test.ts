@@ -2,12 +2,14 @@
 import { spawn } from 'node:child_process';
 import { utimesSync } from 'node:fs';
 import path from 'node:path';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { bytesHash } from '../../src/base/hash.ts';
 import { openPostgresQueue } from '../../src/queue/postgres/queue.ts';
 import { FolderStore } from '../../src/store/folder.ts';
 import { reported, request } from '../conformance/queue.ts';
 import { TestPostgres } from '../support/postgres.ts';
+import { Place } from '../support/runs.ts';
+import { servedUntilStopped } from '../support/serve.ts';
 import { ROOT, temporaryFolder } from '../support/support.ts';
 
 let postgres: TestPostgres;
@@ -85,7 +87,20 @@ test('queue show reports what waits, what is active, what was lost, and the work
     workers: [{ worker: 'w1', slots: 8, active: 0 }],
     lost_last_hour: 0,
   });
+  const place = new Place();
+  onTestFinished(() => place.remove());
+  const server = await servedUntilStopped(place.cwd, { team: { queue: url } });
+  onTestFinished(() => server.stop());
+  const { body } = await server.json('/v1/queue');
+  expect(withoutTimes({ ...(body as object), totals: undefined })).toBe(withoutTimes(shown));
 });
+
+/** The rows in any order, because the server lists what waits longest first. */
+function withoutTimes(shown: object): string {
+  const { needs, workers, ...rest } = shown as Record<'needs' | 'workers', object[]>;
+  const lines = (rows: object[]) => rows.map(row => JSON.stringify(row).replace(/_ms":\d+/g, '_ms":0')).sort();
+  return JSON.stringify([lines(needs), lines(workers), rest]);
+}
 
 test('refuses a database without tables, and tables of another version, with a sentence and exit code 2', async () => {
   const url = await postgres.database();

@@ -6,6 +6,7 @@ import { FoundLogPage, RunLogPage } from './files/log-view.tsx';
 import { HistoryPage } from './history/history-view.tsx';
 import { ComparisonView } from './comparisons/comparison-view.tsx';
 import { ComparisonsView } from './comparisons/comparisons-view.tsx';
+import { QueuePage } from './queue/queue-view.tsx';
 import type { Place } from './router.ts';
 import { RunView } from './runs/run-view.tsx';
 import { RunsView } from './runs/runs-view.tsx';
@@ -38,6 +39,7 @@ const VIEWS: readonly View[] = [
   { pattern: /^\/verify$/, show: VerifyPage, role: 'viewer' },
   { pattern: /^\/comparisons$/, show: ComparisonsView, role: 'viewer' },
   { pattern: /^\/comparisons\/([^/]+)(?:\/cases\/[^/]+)?$/, show: ComparisonView, role: 'viewer' },
+  { pattern: /^\/queue$/, show: QueuePage, role: 'viewer' },
   { pattern: /^\/scripts$/, show: ScriptsView, role: 'user' },
   { pattern: /^\/scripts\/([^/]+)$/, show: ScriptView, role: 'user' },
   { pattern: /^\/script-runs\/([^/]+)$/, show: ScriptRunPage, role: 'user' },
@@ -50,6 +52,7 @@ export const MENU = [
   { label: 'Comparisons', href: '/comparisons', key: 'c', role: 'viewer', route: 'GET /v1/comparisons' },
   { label: 'Scripts', href: '/scripts', key: 's', role: 'user', route: 'GET /v1/scripts' },
   { label: 'History', href: '/history', key: 'h', role: 'viewer', route: 'GET /v1/history' },
+  { label: 'Queue', href: '/queue', key: 'q', role: 'viewer', route: 'GET /v1/queue' },
   { label: 'Verify', href: '/verify', key: 'v', role: 'viewer', route: 'POST /v1/verify' },
   { label: 'Settings', href: '/settings', key: 't', role: 'admin', route: 'GET /v1/tokens' },
 ] as const;

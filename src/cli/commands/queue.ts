@@ -28,27 +28,23 @@ interface SweepFlags {
 }
 
 export async function showQueueCommand(url: string | undefined, { json }: { json?: true }): Promise<number> {
-  const { needs, workers, lostLastHour } = await showQueue(queueAddress(url));
+  const overview = await showQueue(queueAddress(url));
   if (json) {
-    const told = {
-      needs: needs.map(({ oldestWaitingMs, ...row }) => ({ ...row, oldest_waiting_ms: oldestWaitingMs })),
-      workers: workers.map(({ lastSeenMs, ...row }) => ({ ...row, last_seen_ms: lastSeenMs })),
-      lost_last_hour: lostLastHour,
-    };
-    stdout.write(`${printableJson(told)}\n`);
+    stdout.write(`${printableJson(overview)}\n`);
     return 0;
   }
+  const { needs, workers, lost_last_hour: lost } = overview;
   const waiting = needs.map(row => [
     printable(row.needs),
     String(row.waiting),
-    row.oldestWaitingMs === null ? '' : durationText(row.oldestWaitingMs),
+    row.oldest_waiting_ms === null ? '' : durationText(row.oldest_waiting_ms),
     String(row.active),
     row.waiting > 0 && row.workers === 0 ? 'none offers it' : String(row.workers),
   ]);
   const present = workers.map(row => [
     printable(row.worker),
     `${row.active} of ${row.slots}`,
-    `${durationText(row.lastSeenMs)} ago`,
+    `${durationText(row.last_seen_ms)} ago`,
     printable(row.version),
   ]);
   const lines = [
@@ -57,7 +53,7 @@ export async function showQueueCommand(url: string | undefined, { json }: { json
       : tableLines([['needs', 'waiting', 'oldest', 'active', 'workers'], ...waiting])),
     ...(workers.length === 0 ? [] : ['', ...tableLines([['worker', 'slots', 'seen', 'version'], ...present])]),
     '',
-    `lost in the last hour: ${lostLastHour}`,
+    `lost in the last hour: ${lost}`,
   ];
   stdout.write(`${lines.join('\n')}\n`);
   return 0;

@@ -66,4 +66,4 @@ interface Page {
 }
 
 /** The views of the viewer. An API path never shows a page. */
-const VIEW = /^\/(?:(?:runs|comparisons|history|logs|verify|scripts|script-runs|settings|login)(?:\/.*)?)?$/;
+const VIEW = /^\/(?:(?:runs|comparisons|history|logs|verify|queue|scripts|script-runs|settings|login)(?:\/.*)?)?$/;

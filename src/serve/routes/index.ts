@@ -7,6 +7,7 @@ import { INTENT_ROUTES } from './intents.ts';
 import { openApiRoute } from './openapi.ts';
 import { cancelRunRoute, resumeRunRoute, startSuiteRoute } from './orders.ts';
 import { packRoute } from './pack.ts';
+import { showQueueRoute } from './queue.ts';
 import { listRunsRoute, showRunRoute } from './runs.ts';
 import { SCRIPT_RUN_ROUTES } from './script-runs.ts';
 import { SCRIPT_ROUTES } from './scripts.ts';
@@ -48,5 +49,6 @@ export const ROUTES: readonly Route[] = [
   runEventsRoute,
   ...SCRIPT_ROUTES,
   ...SCRIPT_RUN_ROUTES,
+  showQueueRoute,
   ...WORKER_ROUTES,
 ];

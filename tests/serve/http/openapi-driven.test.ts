@@ -2,6 +2,7 @@ import { mkdirSync } from 'node:fs';
 import path from 'node:path';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { MemoryQueue } from '../../../src/queue/memory.ts';
 import { WORKER_ROUTES } from '../../../src/serve/routes/workers.ts';
 import { closeLauncher } from '../../../src/verbs/launcher.ts';
 import { publishScript } from '../../../src/verbs/publish/publish.ts';
@@ -53,7 +54,7 @@ beforeAll(async () => {
   world.file('tool/script.yaml', JSON.stringify({ ...script, script: 'run.py', inputs: [] }));
   world.file('tool/run.py', "import proctor_tool\nopen('output/a.txt', 'w').write('x')\nproctor_tool.succeed()\n");
   await publishScript('tool', { cwd: world.cwd });
-  project = await servedUntilStopped(world.cwd);
+  project = await servedUntilStopped(world.cwd, { team: { queue: new MemoryQueue() } });
   document = (await project.json('/v1/openapi.json')).body as typeof document;
   operations = Object.entries(document.paths).flatMap(([at, methods]) =>
     Object.entries(methods).map(([method, operation]) =>
