@@ -162,7 +162,10 @@ export class MemoryQueue implements Queue {
           waiting: own.length,
           active: active.filter(({ request }) => request.needs === needs).length,
           oldestWaitingMs: own.length === 0 ? null : nowMs - Math.min(...own.map(({ offeredAtMs }) => offeredAtMs)),
-          workers: seen.filter(({ offer }) => offer.needs.includes(needs)).length,
+          workers: seen.filter(
+            ({ offer }) =>
+              offer.needs.includes(needs) && own.every(({ request }) => offer.protocols.includes(request.protocol)),
+          ).length,
         };
       }),
       workers: seen.map(({ offer: { worker, slots, version }, atMs }) => ({

@@ -134,7 +134,7 @@ interface NeedsRow {
   readonly active: number;
   /** Null if nothing waits. */
   readonly oldestWaitingMs: number | null;
-  /** How many workers offer it. */
+  /** How many workers offer it, and read every version of the requests that wait. */
   readonly workers: number;
 }
 

@@ -304,6 +304,19 @@ export function queueConformance(name: string, make: () => Promise<QueueUnderTes
       expect((await queue.overview()).lostLastHour).toBe(1);
     });
 
+    test('counts a worker as one that offers a need only if it reads every version of the requests that wait', async () => {
+      const { queue } = await made();
+      await queue.claim(WORKER, 1, NOW);
+      const workers = async () => (await queue.overview()).needs[0]?.workers;
+      expect(await workers()).toBe(1);
+      await queue.offer([request('a'), request('b', { protocol: 2 })]);
+      expect(await workers()).toBe(0);
+      const claims = await queue.claim({ ...WORKER, worker: 'w2', protocols: [1, 2] }, 2, NOW);
+      expect(keysOf(claims)).toEqual(expect.arrayContaining(['run/a/1', 'run/b/1']));
+      await queue.offer([request('c', { protocol: 2 })]);
+      expect(await workers()).toBe(1);
+    });
+
     test('shows a worker that only beats, and no longer one that is silent', async () => {
       const { queue, age } = await made();
       await queue.offer([request('a', { timeoutMs: 3_600_000 }), request('b')]);

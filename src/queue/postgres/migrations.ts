@@ -42,4 +42,8 @@ export const MIGRATIONS: readonly string[] = [
     seen_at timestamptz not null default now()
   );
   `,
+  `
+  -- Which versions of requests a worker reads. Workers of the release before do not write it, and read version 1.
+  alter table proctor.worker add column protocols integer[] not null default '{1}';
+  `,
 ];

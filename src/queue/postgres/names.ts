@@ -31,6 +31,11 @@ export function needsOf(queue: string): string {
     .replaceAll(/\.([0-9a-f]{2})/g, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)));
 }
 
+/** The version of the requests in an engine queue. */
+export function protocolOf(queue: string): number {
+  return Number(queue.split('/')[0]);
+}
+
 export function isLimited(queue: string): boolean {
   return queue.split('/')[1] === LIMITED;
 }

@@ -1,6 +1,6 @@
 import type { QueueOverview, WorkerOffer } from '../queue.ts';
 import type { Session } from './database.ts';
-import { needsOf } from './names.ts';
+import { needsOf, protocolOf } from './names.ts';
 
 export async function overview(session: Session): Promise<QueueOverview> {
   const jobs = await session.rows<JobsRow>(
@@ -10,7 +10,7 @@ export async function overview(session: Session): Promise<QueueOverview> {
        from proctor_queue.job_common where state <= 'active' group by name`,
   );
   const workers = await session.rows<WorkersRow>(
-    `select w.worker, w.needs, w.slots, w.version,
+    `select w.worker, w.needs, w.protocols, w.slots, w.version,
             (extract(epoch from now() - w.seen_at) * 1000)::float8 as seen_ms,
             (select count(*)::int from proctor.begun b
                join proctor_queue.job_common j on j.name = b.queue and j.id = b.job
@@ -34,12 +34,14 @@ export async function overview(session: Session): Promise<QueueOverview> {
 }
 
 /** Records that a worker asks for work. */
-export async function noteWorker(session: Session, { worker, needs, slots, version }: WorkerOffer): Promise<void> {
+export async function noteWorker(session: Session, offer: WorkerOffer): Promise<void> {
+  const { worker, needs, protocols, slots, version } = offer;
   await session.rows(
-    `insert into proctor.worker (worker, needs, slots, version) values ($1, $2, $3, $4)
+    `insert into proctor.worker (worker, needs, protocols, slots, version) values ($1, $2, $3, $4, $5)
      on conflict (worker) do update
-       set needs = excluded.needs, slots = excluded.slots, version = excluded.version, seen_at = now()`,
-    [worker, needs, slots, version],
+       set needs = excluded.needs, protocols = excluded.protocols, slots = excluded.slots, version = excluded.version,
+           seen_at = now()`,
+    [worker, needs, protocols, slots, version],
   );
 }
 
@@ -58,12 +60,15 @@ function needsRows(jobs: readonly JobsRow[], workers: readonly WorkersRow[]): Qu
   return [...names].sort().map(needs => {
     const own = jobs.filter(({ name }) => needsOf(name) === needs);
     const ages = own.flatMap(({ oldest_ms }) => (oldest_ms === null ? [] : [Math.round(oldest_ms)]));
+    const protocols = own.filter(({ waiting }) => waiting > 0).map(({ name }) => protocolOf(name));
     return {
       needs,
       waiting: own.reduce((sum, { waiting }) => sum + waiting, 0),
       active: own.reduce((sum, { active }) => sum + active, 0),
       oldestWaitingMs: ages.length === 0 ? null : Math.max(...ages),
-      workers: workers.filter(worker => worker.needs.includes(needs)).length,
+      workers: workers.filter(
+        worker => worker.needs.includes(needs) && protocols.every(one => worker.protocols.includes(one)),
+      ).length,
     };
   });
 }
@@ -78,6 +83,7 @@ interface JobsRow extends Record<string, unknown> {
 interface WorkersRow extends Record<string, unknown> {
   readonly worker: string;
   readonly needs: readonly string[];
+  readonly protocols: readonly number[];
   readonly slots: number;
   readonly version: string;
   readonly seen_ms: number;

@@ -8,8 +8,13 @@ import type { SuitePlan } from '../../evidence/suite/suite-run.ts';
 import { QUEUE_TEXT_BYTES_MAX } from '../../queue/queue.ts';
 import type { BlobStore } from '../../store/store.ts';
 
-/** The version of the document that workers read. */
-export const ATTEMPT_PROTOCOL = 1;
+/**
+ * The versions of the document that workers of this release read. A release that adds one keeps the one before, so that
+ * conductors can be updated after workers.
+ */
+export const ATTEMPT_PROTOCOLS: readonly [number, ...number[]] = [1];
+/** The version that conductors of this release write. */
+export const ATTEMPT_PROTOCOL = Math.max(...ATTEMPT_PROTOCOLS);
 
 /** Writes the attempts of a run as documents for a worker. */
 export class QuestionWriter {
