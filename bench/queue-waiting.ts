@@ -68,7 +68,8 @@ interface Watched {
 }
 
 function rowsOf({ idleMb, memory, serverMs, databaseMs, sessions }: Watched): Row[] {
-  const more = Math.max(...memory) - idleMb;
+  const more = median(memory) - idleMb;
+  const most = Math.max(...memory).toFixed(0);
   const row = (what: string, ratio: number, max: number, detail: string): Row => ({
     what: `${WORKERS} waiting workers: ${what}`,
     ratio,
@@ -77,7 +78,7 @@ function rowsOf({ idleMb, memory, serverMs, databaseMs, sessions }: Watched): Ro
     detail,
   });
   return [
-    row('RSS over the idle server, MB', more, 30, `${idleMb.toFixed(0)} MB idle, at most ${(idleMb + more).toFixed(0)}`),
+    row('median RSS over the idle server, MB', more, 30, `${idleMb.toFixed(0)} MB idle, at most ${most}`),
     row('CPU of the server per second, ms', serverMs, 100, `each worker asks every ${POLL_MS / 1_000} s`),
     row('CPU of PostgreSQL per second, ms', databaseMs, 100, `${sessions} sessions`),
   ];

@@ -134,9 +134,13 @@ function checkedName(name: string): string {
   throw new Fault('usage', 'The name of a worker has 1 to 100 letters, digits, ".", "_" and "-".');
 }
 
-/** Every outcome is signed, so a worker without a key creates one. */
+/** Every outcome is signed, so a worker without a key creates one. Workers that start together share it. */
 function newSigner(cwd: string): NonNullable<ReturnType<typeof signerAt>> {
-  newKey(cwd);
+  try {
+    newKey(cwd);
+  } catch (error) {
+    if (!(error instanceof Fault) || error.code !== 'key_exists') throw error;
+  }
   const signer = signerAt(cwd);
   if (!signer) throw new Fault('bad_key', 'The signing key of the worker cannot be read.');
   return signer;

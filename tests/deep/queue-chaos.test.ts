@@ -120,10 +120,11 @@ test('no attempt is lost while PostgreSQL is down for longer than a heartbeat', 
     held.push(() => answersWell(seen, response, times));
   });
   worker(8);
-  const running = conductor(['--concurrency', '8', ...HEARTBEAT]);
+  const outageS = count('CHAOS_OUTAGE_S', 13);
+  const running = conductor(['--concurrency', '8', '--timeout', `${outageS + 60}s`, ...HEARTBEAT]);
   await until('all are under way', () => agent.seen.length === 8, 60_000);
   await postgres.down('fast');
-  await wait(count('CHAOS_OUTAGE_S', 13) * 1_000);
+  await wait(outageS * 1_000);
   await postgres.up();
   for (const answer of held) answer();
   expect((await running.ended).code).toBe(0);

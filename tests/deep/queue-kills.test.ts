@@ -75,7 +75,8 @@ test.each(rounds)('attempts whose workers were killed before they began keep the
   // A claim first takes the attempt, and then notes that it began. It waits between the two.
   await lock.query('begin; lock table proctor.begun in share mode');
   const victims = ids.map(() => world.worker(1));
-  const halted = `select 1 from pg_locks where relation = 'proctor.begun'::regclass and not granted`;
+  const halted = `select 1 from pg_locks join pg_stat_activity using (pid)
+    where relation = 'proctor.begun'::regclass and not granted and query like 'insert into proctor.begun%'`;
   await expect.poll(async () => (await postgres.sql(halted, url)).length, { interval: 50 }).toBe(AT_ONCE);
   await killed(victims);
   await lock.query('rollback');
@@ -91,3 +92,16 @@ test.each(rounds)('attempts whose workers were killed before they began keep the
   expect(await postgres.sql('select worker from proctor.worker', url)).toHaveLength(AT_ONCE + 1);
   expect(place.proctor(['verify', folder], { env }).code).toBe(0);
 });
+
+test('workers that start together in a new project share one key', async () => {
+  const world = await chaosWorld(postgres, 1, answersWell);
+  const workers = Array.from({ length: 8 }, () => world.worker(1));
+  await until('all are ready', () => workers.every(({ stdout, isOver }) => stdout.includes('\n') || isOver));
+  const keys = workers.map(({ stdout, stderr }) => (JSON.parse(stdout.split('\n')[0] || '{}') as Ready).key_id ?? stderr);
+  expect(new Set(keys).size).toBe(1);
+  expect(keys[0]).toMatch(/^sha256:/);
+});
+
+interface Ready {
+  readonly key_id?: string;
+}

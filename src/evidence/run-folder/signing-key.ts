@@ -1,7 +1,10 @@
 import {
   chmodSync,
   closeSync,
+  constants,
+  copyFileSync,
   fsyncSync,
+  linkSync,
   lstatSync,
   openSync,
   realpathSync,
@@ -10,6 +13,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import path from 'node:path';
+import { temporaryBeside } from '../../base/atomic.ts';
 import { type KeyPair, newKeyPair, privateKeyIn } from '../../base/ed25519.ts';
 import { codeOf, Fault } from '../../base/fault.ts';
 import { isMineOrRoots } from '../../base/owner.ts';
@@ -82,21 +86,21 @@ export interface NewKey {
 /** Creates a key pair. Never overwrites a key, because its signatures could no longer be verified. */
 export function makeKey(privateFile: string): NewKey {
   const publicFile = `${privateFile.replace(/\.key$/, '')}.pub`;
-  for (const file of [privateFile, publicFile]) {
-    if (isThere(file))
-      throw new Fault(
-        'key_exists',
-        `${printable(path.basename(file))} already exists. Proctor does not overwrite keys.`,
-      );
-  }
+  for (const file of [privateFile, publicFile]) if (isThere(file)) throw keyExists(file);
   const pair = newKeyPair();
   try {
     makeFolders(path.dirname(privateFile));
     writePair(pair, privateFile, publicFile);
   } catch (cause) {
+    // Another process was faster.
+    if (codeOf(cause) === 'EEXIST') throw keyExists(privateFile);
     throw new Fault('write_failed', 'The key could not be written.', { cause });
   }
   return { keyId: pair.keyId, privateFile, publicFile };
+}
+
+function keyExists(file: string): Fault {
+  return new Fault('key_exists', `${printable(path.basename(file))} already exists. Proctor does not overwrite keys.`);
 }
 
 /** Creates a home's key and a .gitignore for it, in case the runs next to it are committed. */
@@ -118,13 +122,28 @@ function writePair({ privatePem, publicPem }: KeyPair, privateFile: string, publ
   }
 }
 
-/** Neither overwrites a file nor follows a link. */
+/** Neither overwrites a file nor follows a link. Another process sees all of the file or none of it. */
 function writeNew(file: string, text: string, mode: number): void {
-  const fd = openSync(file, 'wx', mode);
+  const temporary = temporaryBeside(file);
+  const fd = openSync(temporary, 'wx', mode);
   try {
     writeFileSync(fd, text);
     fsyncSync(fd);
+    place(temporary, file);
   } finally {
     closeSync(fd);
+    rmSync(temporary, { force: true });
   }
 }
+
+function place(temporary: string, file: string): void {
+  try {
+    linkSync(temporary, file);
+  } catch (error) {
+    if (!LINKLESS.has(codeOf(error))) throw error;
+    copyFileSync(temporary, file, constants.COPYFILE_EXCL);
+  }
+}
+
+/** What file systems without hard links answer. */
+const LINKLESS: ReadonlySet<string> = new Set(['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS']);
