@@ -6,6 +6,7 @@ import { dropPassing } from './http/uploads.ts';
 import { listen, type Patience } from './listen.ts';
 import { openOrders, type Ordering } from './orders/open-orders.ts';
 import { ServerLog } from './operation/log.ts';
+import { ServerMetrics } from './operation/metrics.ts';
 import { openTeamQueue, type TeamSettings } from './workers/open-team-queue.ts';
 
 export interface ServeOptions
@@ -48,13 +49,14 @@ export async function serve({
   makeHome(home);
   const log = new ServerLog(onLog);
   const access = openAccess(home, { hosts: [], isBehindProxy: false, ...who, listen: host, port });
-  const team = await openTeamQueue(cwd, settings).catch(async (error: unknown) => {
+  const metrics = new ServerMetrics();
+  const team = await openTeamQueue(cwd, settings, metrics).catch(async (error: unknown) => {
     await access.close();
     throw error;
   });
   dropPassing(home);
   const orders = openOrders(cwd, home, log, ordering);
-  const server = new Server({ cwd, home, access, log, orders, team });
+  const server = new Server({ cwd, home, access, log, orders, metrics, team });
   const listening = await listen(server, host, port, patience).catch(async (error: unknown) => {
     await Promise.all([access.close(), orders.drain(0, false), team?.close()]);
     throw error;

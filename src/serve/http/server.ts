@@ -6,7 +6,7 @@ import type { Access } from '../access/access.ts';
 import { LiveHub } from '../live/hub.ts';
 import type { ServerLog } from '../operation/log.ts';
 import { ClientSlots } from '../operation/slots.ts';
-import { ServerMetrics } from '../operation/metrics.ts';
+import type { ServerMetrics } from '../operation/metrics.ts';
 import { ScriptRunner } from '../orders/script-runner.ts';
 import type { Orders } from '../orders/orders.ts';
 import type { TeamQueue } from '../workers/team-queue.ts';
@@ -27,7 +27,7 @@ export class Server {
   readonly home: string;
   readonly access: Access;
   readonly log: ServerLog;
-  readonly metrics = new ServerMetrics();
+  readonly metrics: ServerMetrics;
   readonly pages = new Pages();
   readonly runs: RunIndex;
   /** Threads that read large folders. */
@@ -47,8 +47,9 @@ export class Server {
   readonly #team: TeamQueue | undefined;
   #isDraining = false;
 
-  constructor({ cwd, home, access, log, orders, team }: ServerParts) {
+  constructor({ cwd, home, access, log, orders, metrics, team }: ServerParts) {
     this.#team = team;
+    this.metrics = metrics;
     this.cwd = cwd;
     this.home = home;
     this.access = access;
@@ -76,6 +77,15 @@ export class Server {
     throw new Fault('no_queue', 'This server has no queue. Its operator can start it with --queue.');
   }
 
+  /** The metrics of this moment. They answer also while the database does not. */
+  async measured(): Promise<{ readonly text: string; readonly type: string }> {
+    const { metrics, live, runs, orders } = this;
+    await this.#team?.sample();
+    const open = orders.open().map(({ ordered: { kind }, state }) => ({ kind, state }));
+    metrics.sample({ viewers: live.counts.viewers, runFolders: runs.places().length, orders: open });
+    return metrics.text();
+  }
+
   checkReady(): void {
     if (this.#isDraining) throw new BusyFault('draining', 'The server is stopping. Try again in a minute.', 60);
   }
@@ -88,6 +98,6 @@ export class Server {
   }
 }
 
-interface ServerParts extends Pick<Server, 'cwd' | 'home' | 'access' | 'log' | 'orders'> {
+interface ServerParts extends Pick<Server, 'cwd' | 'home' | 'access' | 'log' | 'orders' | 'metrics'> {
   readonly team?: TeamQueue | undefined;
 }

@@ -151,11 +151,14 @@ export class Orders {
     return order && this.#view(order);
   }
 
+  /** The orders that wait or run, oldest first. */
+  open(): readonly Pick<Order, 'id' | 'ordered' | 'state'>[] {
+    return this.#inOrder().filter(({ state }) => state !== 'ended');
+  }
+
   /** The intents that wait or begin, oldest first. Their runs may have no folder yet. */
   openIntents(): string[] {
-    return this.#inOrder()
-      .filter(({ state, ordered }) => state !== 'ended' && ordered.kind === 'intent')
-      .map(({ id }) => id);
+    return this.open().flatMap(({ id, ordered }) => (ordered.kind === 'intent' ? [id] : []));
   }
 
   #view(order: Order): OrderView {

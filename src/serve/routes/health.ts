@@ -42,7 +42,7 @@ export const metricsRoute = route({
   why: 'Gives the metrics of the server as Prometheus text.',
   gives: { media: 'text/plain' },
   act: async (_, { server }) => {
-    const { text, type } = await server.metrics.text();
+    const { text, type } = await server.measured();
     return new Content(text, { 'content-type': type });
   },
 });

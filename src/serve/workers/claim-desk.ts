@@ -2,6 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { monotonicMs } from '../../base/clock.ts';
 import type { AttemptClaim, Queue, QueueWait, WorkerOffer } from '../../queue/queue.ts';
 import { BusyFault } from '../operation/busy-fault.ts';
+import type { TeamMetrics } from '../operation/team-metrics.ts';
 
 /**
  * Claims for all waiting workers. Workers with the same offer share one loop, so a thousand of them cost the database no
@@ -9,12 +10,14 @@ import { BusyFault } from '../operation/busy-fault.ts';
  */
 export class ClaimDesk {
   readonly #queue: Queue;
+  readonly #metrics: TeamMetrics;
   readonly #groups = new Map<string, OfferGroup>();
   #waiting = 0;
   #isClosed = false;
 
-  constructor(queue: Queue) {
+  constructor(queue: Queue, metrics: TeamMetrics) {
     this.#queue = queue;
+    this.#metrics = metrics;
   }
 
   get waiting(): number {
@@ -26,7 +29,7 @@ export class ClaimDesk {
     if (this.#waiting >= WAITING_MAX)
       throw new BusyFault('too_many_workers', 'Too many workers wait at this server. Try again later.', RETRY_S);
     const name = JSON.stringify([offer.protocols.toSorted((a, b) => a - b), offer.needs.toSorted()]);
-    const group = this.#groups.get(name) ?? new OfferGroup(this.#queue);
+    const group = this.#groups.get(name) ?? new OfferGroup(this.#queue, this.#metrics);
     this.#groups.set(name, group);
     this.#waiting++;
     try {
@@ -47,13 +50,15 @@ export class ClaimDesk {
 /** Workers with the same offer. If the queue has nothing for one of them, it has nothing for the others. */
 class OfferGroup {
   readonly #queue: Queue;
+  readonly #metrics: TeamMetrics;
   readonly #waiters = new Set<Waiter>();
   /** Ends the wait of the worker that asks for all. */
   #nudge = new AbortController();
   #isServing = false;
 
-  constructor(queue: Queue) {
+  constructor(queue: Queue, metrics: TeamMetrics) {
     this.#queue = queue;
+    this.#metrics = metrics;
   }
 
   get isIdle(): boolean {
@@ -100,7 +105,8 @@ class OfferGroup {
       waiter.isNew = false;
       try {
         const { offer, free, leave, resolve } = waiter;
-        const claims = await this.#queue.claim(offer, free, { waitMs, signal: this.#nudge.signal });
+        const asked = this.#queue.claim(offer, free, { waitMs, signal: this.#nudge.signal });
+        const claims = await (waitMs === 0 ? this.#metrics.timed('claim', asked) : this.#metrics.watched(asked));
         if (claims.length === 0) continue;
         leave();
         resolve(claims);

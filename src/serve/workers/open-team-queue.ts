@@ -2,6 +2,8 @@ import path from 'node:path';
 import type { Queue } from '../../queue/queue.ts';
 import { openQueue } from '../../verbs/queue.ts';
 import { openStore } from '../../verbs/store.ts';
+import type { ServerMetrics } from '../operation/metrics.ts';
+import { TeamMetrics } from '../operation/team-metrics.ts';
 import { TeamQueue } from './team-queue.ts';
 
 export interface TeamSettings {
@@ -14,10 +16,15 @@ export interface TeamSettings {
 }
 
 /** Opens the queue of a team; undefined if the server has none. */
-export async function openTeamQueue(cwd: string, settings: TeamSettings | undefined): Promise<TeamQueue | undefined> {
+export async function openTeamQueue(
+  cwd: string,
+  settings: TeamSettings | undefined,
+  { registry }: Pick<ServerMetrics, 'registry'>,
+): Promise<TeamQueue | undefined> {
   if (!settings) return undefined;
   const { queue, store, environment = {} } = settings;
   const address = store === undefined || store.startsWith('s3://') ? store : path.resolve(cwd, store);
   const blobs = address === undefined ? undefined : await openStore(address, environment);
-  return new TeamQueue(typeof queue === 'string' ? await openQueue(queue) : queue, blobs);
+  const opened = typeof queue === 'string' ? await openQueue(queue) : queue;
+  return new TeamQueue(opened, blobs, new TeamMetrics(registry));
 }

@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import { monotonicMs } from '../../base/clock.ts';
 import { Fault } from '../../base/fault.ts';
 import type { ContentHash } from '../../base/hash.ts';
@@ -5,6 +6,7 @@ import type { AttemptClaim, Queue, QueueOverview, QueueWait, Settlement, WorkerO
 import { assertSettlement } from '../../queue/requests.ts';
 import type { BlobStore } from '../../store/store.ts';
 import { ClientSlots } from '../operation/slots.ts';
+import type { TeamMetrics } from '../operation/team-metrics.ts';
 import { ClaimDesk } from './claim-desk.ts';
 import { blobNamedBy, ClaimTickets, notYours } from './claim-tickets.ts';
 
@@ -19,14 +21,16 @@ export class TeamQueue {
   readonly uploads = new ClientSlots({ max: 16, perIdentity: 16 });
   readonly #queue: Queue;
   readonly #store: BlobStore | undefined;
+  readonly #metrics: TeamMetrics;
   readonly #desk: ClaimDesk;
   readonly #tickets = new ClaimTickets();
-  #shown: { readonly atMs: number; readonly overview: Promise<QueueOverview> } | undefined;
+  #shown: { readonly atMs: number; readonly isPending: boolean; readonly overview: Promise<QueueOverview> } | undefined;
 
-  constructor(queue: Queue, store: BlobStore | undefined) {
+  constructor(queue: Queue, store: BlobStore | undefined, metrics: TeamMetrics) {
     this.#queue = queue;
     this.#store = store;
-    this.#desk = new ClaimDesk(queue);
+    this.#metrics = metrics;
+    this.#desk = new ClaimDesk(queue, metrics);
   }
 
   /** How many workers wait for an attempt. */
@@ -38,6 +42,7 @@ export class TeamQueue {
   async claim(holder: string, offer: WorkerOffer, free: number, wait: QueueWait): Promise<readonly TicketedClaim[]> {
     const worker = `${offer.worker}@${holder.replace(/^token:/, '')}`;
     const claims = await this.#desk.claim({ ...offer, worker }, free, wait);
+    this.#metrics.given(claims);
     return claims.map(claim => ({
       claim: { ...claim, worker: offer.worker },
       ticket: this.#tickets.write(claim, holder),
@@ -55,14 +60,15 @@ export class TeamQueue {
   /** Returns the ids of the claims that the token no longer holds. */
   async beat(holder: string, tickets: readonly string[]): Promise<readonly string[]> {
     const claims = tickets.map(ticket => this.#tickets.read(ticket, holder));
-    return (await this.#queue.beat(claims)).map(({ id }) => id);
+    return (await this.#metrics.watched(this.#queue.beat(claims))).map(({ id }) => id);
   }
 
   /** Returns the ids of the claims whose settlement the queue holds. */
   async settle(holder: string, ends: readonly TicketedEnd[]): Promise<readonly string[]> {
     const settlements = ends.map(({ ticket, end }) => ({ claim: this.#tickets.read(ticket, holder), end }));
     for (const settlement of settlements) assertSettlement(settlement);
-    const keys = new Set(await this.#queue.settle(settlements));
+    const keys = new Set(await this.#metrics.timed('settle', this.#queue.settle(settlements)));
+    this.#metrics.settled(settlements, keys);
     return settlements.filter(({ claim }) => keys.has(claim.request.key)).map(({ claim }) => claim.id);
   }
 
@@ -72,7 +78,7 @@ export class TeamQueue {
     if (blobNamedBy(claim) !== digest) throw notYours();
     const bytes = await this.#blobs().get(digest);
     if (!bytes) throw new Fault('not_found', 'The store does not have this blob.');
-    return bytes;
+    return counted(bytes, count => this.#metrics.moved('read', count));
   }
 
   /** Stores what a worker received during an attempt that it holds. */
@@ -84,15 +90,33 @@ export class TeamQueue {
     bytesMax: number,
   ): Promise<void> {
     await this.#held(holder, ticket);
-    await this.#blobs().put(digest, bytes, bytesMax);
+    const received = counted(bytes, count => this.#metrics.moved('written', count));
+    await this.#blobs().put(digest, received, bytesMax);
   }
 
-  /** At most once a second, however many clients ask. */
+  /** At most once a second and once at a time, however many clients ask. */
   overview(): Promise<QueueOverview> {
     const nowMs = monotonicMs();
-    if (!this.#shown || nowMs - this.#shown.atMs > SHOWN_MS)
-      this.#shown = { atMs: nowMs, overview: this.#queue.overview() };
-    return this.#shown.overview;
+    const known = this.#shown;
+    if (known && (known.isPending || nowMs - known.atMs <= SHOWN_MS)) return known.overview;
+    const overview = this.#metrics.watched(this.#queue.overview());
+    const shown = { atMs: nowMs, isPending: true, overview };
+    const settled = (): void => {
+      shown.atMs = monotonicMs();
+      shown.isPending = false;
+    };
+    overview.then(settled, settled);
+    this.#shown = shown;
+    return overview;
+  }
+
+  /** Shows the queue in the metrics. While the database does not answer, this says so soon. */
+  async sample(): Promise<void> {
+    const stop = new AbortController();
+    const late = pause(SAMPLE_MS, undefined, { signal: stop.signal }).catch(() => undefined);
+    const overview = await Promise.race([this.overview().catch(() => undefined), late]);
+    stop.abort();
+    this.#metrics.sample(overview, this.waiting);
   }
 
   /** Answers the workers that wait. */
@@ -108,7 +132,7 @@ export class TeamQueue {
   /** A claim that the queue has not given up. */
   async #held(holder: string, ticket: string): Promise<AttemptClaim> {
     const claim = this.#tickets.read(ticket, holder);
-    if ((await this.#queue.beat([claim])).length > 0) throw notYours();
+    if ((await this.#metrics.watched(this.#queue.beat([claim]))).length > 0) throw notYours();
     return claim;
   }
 
@@ -124,3 +148,15 @@ export interface TicketedEnd {
 }
 
 const SHOWN_MS = 1_000;
+/** Prometheus gives up after 10 seconds by default. */
+const SAMPLE_MS = 2_000;
+
+async function* counted(
+  bytes: AsyncIterable<Uint8Array>,
+  onBytes: (count: number) => void,
+): AsyncGenerator<Uint8Array> {
+  for await (const piece of bytes) {
+    onBytes(piece.length);
+    yield piece;
+  }
+}
