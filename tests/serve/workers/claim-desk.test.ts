@@ -1,7 +1,9 @@
 /** How many workers may wait at a server. */
+import prometheus from 'prom-client';
 import { expect, onTestFinished, test } from 'vitest';
 import { MemoryQueue } from '../../../src/queue/memory.ts';
 import type { AttemptClaim, WorkerOffer } from '../../../src/queue/queue.ts';
+import { TeamMetrics } from '../../../src/serve/operation/team-metrics.ts';
 import { ClaimDesk } from '../../../src/serve/workers/claim-desk.ts';
 import { request } from '../../conformance/queue.ts';
 
@@ -32,7 +34,7 @@ function keysIn(claims: readonly (readonly AttemptClaim[])[]): string[] {
 
 test('2,000 workers wait, one more is refused, and a worker that goes away frees its place', async () => {
   const queue = new MemoryQueue();
-  const desk = new ClaimDesk(queue);
+  const desk = new ClaimDesk(queue, new TeamMetrics(new prometheus.Registry()));
   onTestFinished(() => desk.close());
   const [staying, leaving] = [waitingAt(desk, namesOf('stays', 1_500)), waitingAt(desk, namesOf('leaves', 500))];
   expect(desk.waiting).toBe(WAITING_MAX);
