@@ -5,8 +5,8 @@ import { BusyFault } from '../operation/busy-fault.ts';
 import type { TeamMetrics } from '../operation/team-metrics.ts';
 
 /**
- * Claims for all waiting workers. Workers with the same offer share one loop, so a thousand of them cost the database no
- * more than one.
+ * Claims for all waiting workers. Workers with the same offer share a few loops, so a thousand of them cost the database
+ * little more than one.
  */
 export class ClaimDesk {
   readonly #queue: Queue;
@@ -52,9 +52,11 @@ class OfferGroup {
   readonly #queue: Queue;
   readonly #metrics: TeamMetrics;
   readonly #waiters = new Set<Waiter>();
-  /** Ends the wait of the worker that asks for all. */
-  #nudge = new AbortController();
-  #isServing = false;
+  #loops = 0;
+  /** Whether a loop waits for work. The others only ask. */
+  #isWaiting = false;
+  /** Whether the queue had something at the last answer, so that it may have more. */
+  #hasWork = false;
 
   constructor(queue: Queue, metrics: TeamMetrics) {
     this.#queue = queue;
@@ -62,75 +64,107 @@ class OfferGroup {
   }
 
   get isIdle(): boolean {
-    return this.#waiters.size === 0 && !this.#isServing;
+    return this.#waiters.size === 0 && this.#loops === 0;
   }
 
   join(offer: WorkerOffer, free: number, { waitMs, signal }: QueueWait): Promise<readonly AttemptClaim[]> {
     return new Promise((resolve, reject) => {
-      const wake = (): void => this.#nudge.abort();
+      const gone = (): void => {
+        if (waiter.asking) waiter.asking.abort();
+        else waiter.end([]);
+      };
+      const leave = (): void => {
+        signal?.removeEventListener('abort', gone);
+        this.#waiters.delete(waiter);
+      };
       const waiter: Waiter = {
         offer,
         free,
         signal,
         endMs: monotonicMs() + waitMs,
         isNew: true,
-        leave: () => {
-          signal?.removeEventListener('abort', wake);
-          this.#waiters.delete(waiter);
+        asking: undefined,
+        end: claims => {
+          leave();
+          resolve(claims);
         },
-        resolve,
-        reject,
+        fail: error => {
+          leave();
+          reject(error);
+        },
       };
-      signal?.addEventListener('abort', wake, { once: true });
+      signal?.addEventListener('abort', gone, { once: true });
       this.#waiters.add(waiter);
-      wake();
-      if (!this.#isServing) void this.#serve();
+      this.#start();
     });
   }
 
   close(): void {
-    for (const waiter of this.#waiters) waiter.endMs = Number.NEGATIVE_INFINITY;
-    this.#nudge.abort();
+    for (const waiter of this.#waiters) {
+      waiter.endMs = Number.NEGATIVE_INFINITY;
+      waiter.asking?.abort();
+    }
+  }
+
+  /** Claims take turns with the database, so that one slow answer does not delay every worker. */
+  #start(): void {
+    if (this.#loops < LOOPS_MAX) void this.#serve();
+    // All loops are busy, and the one that waits could do something else.
+    else for (const { asking, isNew } of this.#waiters) if (!isNew) asking?.abort();
   }
 
   /** Asks once for every worker that has just come, because that also notes it as alive; then for the oldest. */
   async #serve(): Promise<void> {
-    this.#isServing = true;
+    this.#loops++;
     for (;;) {
-      this.#nudge = new AbortController();
       const endMs = this.#dismiss();
-      const waiter = [...this.#waiters].find(({ isNew }) => isNew) ?? [...this.#waiters][0];
+      const waiter = this.#next();
       if (!waiter) break;
-      const waitMs = waiter.isNew ? 0 : Math.min(ASK_MS, Math.max(0, endMs - monotonicMs()));
-      waiter.isNew = false;
+      const { offer, free, isNew } = waiter;
+      const isLong = !isNew && !this.#isWaiting;
+      this.#isWaiting ||= isLong;
+      waiter.asking = new AbortController();
       try {
-        const { offer, free, leave, resolve } = waiter;
-        const asked = this.#queue.claim(offer, free, { waitMs, signal: this.#nudge.signal });
+        const waitMs = isLong ? Math.min(ASK_MS, Math.max(0, endMs - monotonicMs())) : 0;
+        const asked = this.#queue.claim(offer, free, { waitMs, signal: waiter.asking.signal });
         const claims = await (waitMs === 0 ? this.#metrics.timed('claim', asked) : this.#metrics.watched(asked));
-        if (claims.length === 0) continue;
-        leave();
-        resolve(claims);
+        this.#hasWork = claims.length > 0;
+        if (claims.length > 0) waiter.end(claims);
       } catch (error) {
         // Workers ask again at once, so they wait here while the database is unavailable.
         await pause(FAULT_MS);
-        for (const { leave, reject } of this.#waiters) {
-          leave();
-          reject(error);
-        }
+        this.#hasWork = false;
+        // The other loops answer those for whom they ask.
+        for (const one of this.#waiters) if (one === waiter || !one.asking) one.fail(error);
+      } finally {
+        waiter.asking = undefined;
+        waiter.isNew = false;
+        if (isLong) this.#isWaiting = false;
       }
+      if (this.#hasWork) this.#start();
     }
-    this.#isServing = false;
+    this.#loops--;
+  }
+
+  /** The worker to ask for: one that has just come, else the oldest, if there may be work or no other loop waits for it. */
+  #next(): Waiter | undefined {
+    let oldest: Waiter | undefined;
+    for (const waiter of this.#waiters) {
+      if (waiter.asking) continue;
+      if (waiter.isNew) return waiter;
+      oldest ??= waiter;
+    }
+    return this.#hasWork || !this.#isWaiting ? oldest : undefined;
   }
 
   /** Answers workers whose time is over or that went away. Returns when the next time is over. */
   #dismiss(): number {
     const nowMs = monotonicMs();
     let nextMs = Number.POSITIVE_INFINITY;
-    for (const { isNew, endMs, signal, leave, resolve } of this.#waiters) {
-      if (signal?.aborted === true || (!isNew && endMs <= nowMs)) {
-        leave();
-        resolve([]);
-      } else if (endMs < nextMs) nextMs = endMs;
+    for (const { isNew, asking, endMs, signal, end } of this.#waiters) {
+      if (asking) continue;
+      if (signal?.aborted === true || (!isNew && endMs <= nowMs)) end([]);
+      else if (endMs < nextMs) nextMs = endMs;
     }
     return nextMs;
   }
@@ -143,11 +177,14 @@ interface Waiter {
   endMs: number;
   /** The queue was not yet asked for this worker. */
   isNew: boolean;
-  readonly leave: () => void;
-  readonly resolve: (claims: readonly AttemptClaim[]) => void;
-  readonly reject: (error: unknown) => void;
+  /** Ends the question of the loop that asks for this worker. */
+  asking: AbortController | undefined;
+  readonly end: (claims: readonly AttemptClaim[]) => void;
+  readonly fail: (error: unknown) => void;
 }
 
+/** One less than the connections of the queue, so that workers can also beat and settle. */
+const LOOPS_MAX = 3;
 const WAITING_MAX = 2_000;
 const RETRY_S = 5;
 const ASK_MS = 5_000;

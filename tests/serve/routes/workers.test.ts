@@ -144,7 +144,7 @@ test('hands an attempt back whose worker went away while it waited', async () =>
   await expect.poll(() => handed).toEqual(['handed_back']);
 });
 
-test('many waiting workers ask the queue as often as one', async () => {
+test('many waiting workers ask the queue at most three times at once, and while there is no work only once', async () => {
   const memory = new MemoryQueue();
   let open = 0;
   let most = 0;
@@ -167,11 +167,12 @@ test('many waiting workers ask the queue as often as one', async () => {
     queue.claim({ ...OFFER, worker: `w${index}` }, 1, { waitMs: 20_000, signal: stop.signal }),
   );
   await expect.poll(async () => (await memory.overview()).workers).toHaveLength(50);
+  await expect.poll(() => open).toBe(1);
   await memory.offer(Array.from({ length: 50 }, (_, index) => request(`c${index}`)));
   const claims = (await Promise.all(waiting)).flat();
   stop.abort();
   expect(new Set(claims.map(({ request: { key } }) => key)).size).toBe(50);
-  expect(most).toBe(1);
+  expect(most).toBeLessThanOrEqual(3);
 });
 
 test('readyz reports an unreachable queue', async () => {
