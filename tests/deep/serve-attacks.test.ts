@@ -1,42 +1,34 @@
-import { createServer, request, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { request } from 'node:http';
 import path from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
-import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
+import { type Browser, chromium } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
 import { Tokens } from '../../src/serve/access/tokens.ts';
 import { ROUTES } from '../../src/serve/routes/index.ts';
 import { serverFolder } from '../../src/serve/state/server-folder.ts';
-import { gitIn } from '../../stand-ins/git.ts';
-import { placeAgent } from '../../stand-ins/place-agent.ts';
 import { launch } from '../reports/browser.ts';
 import { Place } from '../support/runs.ts';
 import { type ServedProject, servedUntilStopped } from '../support/serve.ts';
+import { CONTROLS, Counting, expectCalm, showed, signedIn, TEXT, watched } from './hostile-pages.ts';
 
 const world = new Place();
 let browser: Browser;
 let project: ServedProject;
 /** A server that must not get a request. */
 let trap: Counting;
-/** Ids of hostile runs, by kind. */
-const runs = new Map<string, string>();
+/** A run of a script. */
+let id: string;
+/** What the helpers of hostile pages need. */
+const here = () => ({ browser, project, trap });
 
 beforeAll(async () => {
   browser = await launch();
   trap = await Counting.start();
   publish();
-  for (const [kind, args] of [
-    ['script', ['run', 'script', world.file(NAME, PRINTS)]],
-    ['intent', ['run', 'intent', world.file('intent.json', hostileIntent())]],
-    ['agent', agentCommand()],
-  ] as const) {
-    const known = new Set(world.runFolders());
-    const ran = world.proctor(args, { env: AGENT_ENV });
-    const folder = world.runFolders().find(one => !known.has(one));
-    expect(folder, ran.stderr).toBeDefined();
-    runs.set(kind, path.basename(folder ?? ''));
-  }
+  const ran = world.proctor(['run', 'script', world.file('a.py', PRINTS)]);
+  id = path.basename(world.runFolders()[0] ?? '');
+  expect(id, ran.stderr).not.toBe('');
   project = await servedUntilStopped(world.cwd);
 });
 afterEach(() => Promise.all(browser.contexts().map(context => context.close())));
@@ -47,69 +39,12 @@ afterAll(async () => {
   world.remove();
 });
 
-/** Counts the requests that reach it. */
-class Counting {
-  readonly asked: string[] = [];
-  readonly #server: Server;
-  readonly origin: string;
-
-  private constructor(server: Server) {
-    this.#server = server;
-    this.origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  }
-
-  static async start(page?: string): Promise<Counting> {
-    const server = createServer();
-    await new Promise<void>(resolve => void server.listen(0, '127.0.0.1', resolve));
-    const counting = new Counting(server);
-    server.on('request', (asked, answer) => {
-      counting.asked.push(`${asked.method} ${asked.url}`);
-      answer.setHeader('content-type', 'text/html; charset=utf-8');
-      answer.end(page ?? '');
-    });
-    return counting;
-  }
-
-  close(): void {
-    this.#server.close();
-    this.#server.closeAllConnections();
-  }
-}
-
-/** HTML, ANSI, direction marks, invisible characters, and a long line. */
-const TEXT = '<img src=x onerror=top.hit=1><script>top.hit=1</script>\u202egnp.exe\u200b\u0007\u001b[31mred\u001b[0m';
-const NAME = 'a<b>.py';
 const PRINTS = `import proctor_tool
 text = ${JSON.stringify(TEXT)}
 print(text)
 print(text + 'x' * 1_000_000)
 proctor_tool.succeed()
 `;
-
-const hostileIntent = (): string =>
-  JSON.stringify({
-    goal: `Do <what> ${TEXT.replace(/[\u0000-\u001f]/g, '')}`,
-    constraints: [`must be <b>${'x'.repeat(10_000)}`],
-    files: [{ path: 'a<img src=x onerror=top.hit=1>.txt', content: TEXT }],
-    outputs: ['out/<svg onload=top.hit=1>'],
-  });
-
-const bin = path.join(world.cwd, 'bin');
-const AGENT_ENV = { PATH: `${bin}:${process.env['PATH']}`, ANTHROPIC_API_KEY: 'an-unused-key' };
-
-/** A stand-in agent that prints hostile text and leaves a hostile file. */
-function agentCommand(): readonly string[] {
-  const repository = path.join(world.cwd, 'repository');
-  world.file('repository/README.md', TEXT);
-  world.file('bin/none', '');
-  gitIn(repository, 'init', '-q', '-b', 'main');
-  gitIn(repository, 'add', '--all');
-  gitIn(repository, '-c', 'user.name=a', '-c', 'user.email=a@example.org', 'commit', '-q', '-m', TEXT.slice(0, 60));
-  placeAgent('claude', bin);
-  const print = Buffer.from(`cat README.md; cat README.md > '<b>x.md'`).toString('hex');
-  const task = `${TEXT.replace(/[\u0000-\u001f]/g, '')} DO=say DO=sh:${print}`;
-  return ['run', 'agent', '--agent', 'claude', '--task', task, '--dir', repository, '--policy', 'edit'];
-}
 
 /** Everything that HTML can do to run, load, navigate, send or cover. */
 const tricks = (at: string): string =>
@@ -173,80 +108,34 @@ async function ranScript(name: string): Promise<{ readonly id: string; readonly 
   return { id, view: await look() };
 }
 
-interface Watched {
-  readonly page: Page;
-  /** Requests, popups, downloads, dialogs and navigations that hostile content caused. */
-  readonly caused: string[];
-}
-
-async function signedIn(context?: BrowserContext): Promise<BrowserContext> {
-  const signed = context ?? (await browser.newContext({ viewport: { width: 1280, height: 800 } }));
-  const page = await signed.newPage();
-  await page.goto(`${project.origin}/runs#secret=${project.secret}`);
-  await page.getByRole('button', { name: 'Sign out' }).waitFor();
-  await page.close();
-  return signed;
-}
-
-async function watched(view: string): Promise<Watched> {
-  const context = await signedIn();
-  const page = await context.newPage();
-  const caused: string[] = [];
-  page.on('request', asked => {
-    const { origin, pathname } = new URL(asked.url());
-    const isOwn =
-      origin === project.origin &&
-      /^\/(?:v1|assets|runs|scripts|script-runs|settings|evidence|suites)\b/.test(pathname);
-    if (!isOwn && !asked.url().startsWith('data:') && asked.url() !== 'about:srcdoc') caused.push(asked.url());
-  });
-  // The browser also names requests that the policy of the page stopped before they were sent.
-  page.on('requestfailed', stopped => {
-    const index = stopped.failure()?.errorText === 'csp' ? caused.indexOf(stopped.url()) : -1;
-    if (index >= 0) caused.splice(index, 1);
-  });
-  page.on('popup', popup => caused.push(`popup ${popup.url()}`));
-  page.on('download', download => caused.push(`download ${download.url()}`));
-  page.on('dialog', dialog => (caused.push(dialog.message()), void dialog.dismiss()));
-  await page.goto(`${project.origin}${view}`);
-  await page.locator('main h1').first().waitFor();
-  return { page, caused };
-}
-
-const CONTROLS = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200b\u202a-\u202e\u2066-\u2069]/;
-
-/** Hostile text did nothing, stayed where it is, and hides no character. */
-async function expectCalm({ page, caused }: Watched, at: string): Promise<void> {
-  // What did not happen by now was not caused by loading the page.
-  await page.waitForTimeout(400);
-  expect({ at, caused, asked: trap.asked }).toEqual({ at, caused: [], asked: [] });
-  expect(await page.evaluate('window.hit')).toBeUndefined();
-  expect(new URL(page.url()).pathname).toBe(at);
-  expect(await page.locator('main img[src="x"], main script, main svg[onload]').count()).toBe(0);
-  expect(CONTROLS.test((await page.locator('body').innerText()) + (await page.title()))).toBe(false);
-}
-
 describe('hostile content in the viewer', () => {
   test('HTML of a published script runs, loads, sends, opens and covers nothing', async () => {
-    const { id } = await ranScript('tricks');
-    for (const at of [`/script-runs/${id}`, `/runs/${id}`]) {
-      const seen = await watched(at);
-      const frame = seen.page.frameLocator('iframe').first();
-      if (at.startsWith('/script-runs/'))
-        await frame.getByText('the start of the page').first().waitFor({ state: 'attached' });
+    const { id: tricked } = await ranScript('tricks');
+    const seen = await watched(here());
+    const { page } = seen;
+    for (const at of [`/script-runs/${tricked}`, `/runs/${tricked}`]) {
+      await showed(here(), at, seen);
+      if (at.startsWith('/runs/')) await page.getByRole('button', { name: 'Show as a page, without scripts' }).click();
+      expect(await page.locator('iframe').first().getAttribute('sandbox')).toBe('');
+      const frame = page.frameLocator('iframe').first();
+      await frame.getByText('the start of the page').first().waitFor({ state: 'attached' });
       for (const text of ['link', 'js', 'download'])
         await frame
           .getByText(text, { exact: true })
           .first()
           .click({ force: true, timeout: 500 })
           .catch(() => undefined);
-      await expectCalm(seen, at);
-      const out = seen.page.getByRole('button', { name: 'Sign out' });
-      await out.scrollIntoViewIfNeeded();
-      const isOnTop = await out.evaluate(element => {
-        const { left, top, width, height } = element.getBoundingClientRect();
-        return element.contains(document.elementFromPoint(left + width / 2, top + height / 2));
-      });
-      expect(isOnTop).toBe(true);
+      for (const width of [1280, 390]) {
+        await page.setViewportSize({ width, height: 800 });
+        await expectCalm(here(), seen, at);
+        const out = page.getByRole('button', { name: 'Sign out' });
+        await out.scrollIntoViewIfNeeded();
+        const isOnTop = await out.evaluate(element => {
+          const { left, top, width, height } = element.getBoundingClientRect();
+          return element.contains(document.elementFromPoint(left + width / 2, top + height / 2));
+        });
+        expect(isOnTop).toBe(true);
+      }
     }
   });
 
@@ -266,37 +155,33 @@ describe('hostile content in the viewer', () => {
       expect(response.headers.get('content-type')).not.toMatch(/html|svg|xml|javascript/);
       await response.arrayBuffer();
     }
-    await expectCalm(await watched(`/script-runs/${id}`), `/script-runs/${id}`);
+    const seen = await showed(here(), `/script-runs/${id}`);
+    await expectCalm(here(), seen, `/script-runs/${id}`);
+    const names: string[] = [];
+    for (const link of await seen.page.locator('a[download]').all()) {
+      const download = seen.page.waitForEvent('download');
+      await link.click();
+      names.push((await download).suggestedFilename());
+    }
+    expect(names).toHaveLength(ODD_NAMES.length + 1);
+    for (const name of names) expect(name).toMatch(/^[^\p{C}\\/:*?"<>|]+$/u);
   });
 
   test('10,000 files and 1 GB of output keep the server and the page small', async () => {
     const before = process.memoryUsage().rss;
     const [many, long] = [await ranScript('files'), await ranScript('prints')];
     expect(many.view).toMatchObject({ state: 'succeeded', files_omitted: 9_000 });
+    const seen = await watched(here());
     for (const { id } of [many, long]) {
       for (const at of [`/script-runs/${id}`, `/runs/${id}`]) {
-        const seen = await watched(at);
-        await expectCalm(seen, at);
+        await showed(here(), at, seen);
+        await expectCalm(here(), seen, at);
         expect(await seen.page.locator('*').count()).toBeLessThan(20_000);
       }
       const page = await (await project.ask(`/v1/runs/${id}/page`)).text();
       expect(page.length).toBeLessThan(8 * 1024 ** 2);
     }
     expect(process.memoryUsage().rss - before).toBeLessThan(500 * 1024 ** 2);
-  });
-
-  test('text of scripts, agents and intents is text on every view', async () => {
-    await project.json(`/v1/tokens`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify({ name: `<img src=x onerror=top.hit=1>`, role: 'user' }),
-    });
-    const views = ['/runs', '/scripts', '/scripts/tricks', '/settings', ...[...runs.values()].map(id => `/runs/${id}`)];
-    for (const view of views) {
-      const seen = await watched(view);
-      if (view.startsWith('/runs/')) await seen.page.getByText('<script>').first().waitFor();
-      await expectCalm(seen, view);
-    }
   });
 });
 
@@ -347,7 +232,6 @@ describe('hostile requests', () => {
     world.file('.proctor/canary.txt', CANARY);
     const authorization = `Bearer ${project.secret}`;
     const wrong: string[] = [];
-    const [id = ''] = runs.values();
     for (const { method, path: route, name } of ROUTES) {
       const params = [...route.matchAll(/\{(\w+)\}/g)].map(([whole]) => whole);
       if (method !== 'GET') continue;
@@ -376,7 +260,6 @@ describe('hostile requests', () => {
   });
 
   test('a page of another origin can neither act nor read with the cookie of a signed-in person', async () => {
-    const [id = ''] = runs.values();
     const body = '{"name":"stolen","role":"admin"}';
     const attacker = await Counting.start(`<!doctype html><title>0</title>
 <iframe src="${project.origin}/runs" onload="document.title += ' frame'"></iframe>
@@ -396,7 +279,7 @@ Promise.all([
     try {
       const listed = async () => JSON.stringify((await project.json('/v1/tokens')).body);
       const before = await listed();
-      const context = await signedIn();
+      const context = await signedIn(here());
       const page = await context.newPage();
       await page.goto(attacker.origin);
       await page.locator('body[data-done]').waitFor();
