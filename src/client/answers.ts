@@ -28,6 +28,8 @@ export interface SuiteToStart {
   readonly limits?: Readonly<Record<string, number>>;
   readonly provenance?: Readonly<Record<string, string>>;
   readonly strict_replies?: boolean;
+  /** Whether workers of the server's queue make the attempts. */
+  readonly queue?: boolean;
   /** Headers whose values are variables of the server. */
   readonly headers?: readonly { readonly name: string; readonly env: string }[];
 }

@@ -7,7 +7,7 @@ import { listen, type Patience } from './listen.ts';
 import { openOrders, type Ordering } from './orders/open-orders.ts';
 import { ServerLog } from './operation/log.ts';
 import { ServerMetrics } from './operation/metrics.ts';
-import { openTeamQueue, type TeamSettings } from './workers/open-team-queue.ts';
+import { openTeamQueue, queueForOrders, type TeamSettings } from './workers/open-team-queue.ts';
 
 export interface ServeOptions
   extends Partial<Pick<AccessSettings, 'hosts' | 'isBehindProxy' | 'oidc' | 'rates' | 'recheckMs'>> {
@@ -55,7 +55,8 @@ export async function serve({
     throw error;
   });
   dropPassing(home);
-  const orders = openOrders(cwd, home, log, ordering);
+  const forOrders = queueForOrders(settings, team, ordering.environment);
+  const orders = openOrders(cwd, home, log, { ...ordering, ...forOrders });
   const server = new Server({ cwd, home, access, log, orders, metrics, team });
   const listening = await listen(server, host, port, patience).catch(async (error: unknown) => {
     await Promise.all([access.close(), orders.drain(0, false), team?.close()]);

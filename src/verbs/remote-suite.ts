@@ -1,3 +1,4 @@
+import { rmSync } from 'node:fs';
 import path from 'node:path';
 import { defined } from '../base/defined.ts';
 import { Fault } from '../base/fault.ts';
@@ -6,6 +7,7 @@ import type { GateLimits } from '../contracts/gate/limits/index.ts';
 import type { StatedProvenance } from '../contracts/provenance.ts';
 import type { TargetDeclaration } from '../contracts/target/index.ts';
 import type { RunFolder } from '../evidence/run-folder/runs.ts';
+import type { Queue } from '../queue/queue.ts';
 import { readTargetFile } from '../run/suite/target-file.ts';
 import { declaredUrl } from '../targets/calls.ts';
 import { runsProgram } from '../targets/program-call.ts';
@@ -30,6 +32,8 @@ export interface RemoteSuite {
   readonly limits?: GateLimits | undefined;
   readonly provenance?: StatedProvenance | undefined;
   readonly strictReplies?: boolean | undefined;
+  /** Whether workers of the server's queue make the attempts. */
+  readonly queue?: boolean | undefined;
   /** Headers whose values are variables of the server. */
   readonly headers?: readonly { readonly name: string; readonly env: string }[] | undefined;
 }
@@ -40,12 +44,15 @@ export interface RemoteRules {
   readonly secrets: Readonly<Record<string, string>>;
   /** The only origins that suites may ask; empty if they may ask any. */
   readonly origins: readonly string[];
+  /** The queue of the server; undefined if suites cannot use one. */
+  readonly queue?: Queue | undefined;
 }
 
 /** Prepares the run folder of an ordered suite, and leaves it to another process. Throws a fault if it is refused. */
 export async function layOutRemoteSuite(suite: RemoteSuite, rules: RemoteRules, cwd: string): Promise<RunFolder> {
   const { folder, runId, headers = [] } = suite;
   checkOneTarget(suite);
+  const queue = suite.queue ? queueIn(rules) : undefined;
   const named = (name: string | undefined) => (name === undefined ? undefined : path.join(folder, name));
   const { baseUrl } = suite;
   if (baseUrl !== undefined) checkUrl(baseUrl, rules);
@@ -63,6 +70,7 @@ export async function layOutRemoteSuite(suite: RemoteSuite, rules: RemoteRules, 
     limits: suite.limits,
     provenance: suite.provenance,
     strictReplies: suite.strictReplies,
+    queue,
   };
   const { places } = await laidOutSuite(
     {
@@ -77,6 +85,26 @@ export async function layOutRemoteSuite(suite: RemoteSuite, rules: RemoteRules, 
     { casesPath: suite.cases, isReleased: true },
   );
   return places[0] as RunFolder;
+}
+
+/**
+ * Refuses a new run if the queue has outcomes for its name, because workers did not make them for this order. Removes the
+ * folder of a refused run.
+ */
+export async function refuseRunInQueue(place: RunFolder, rules: RemoteRules): Promise<void> {
+  const { refuseKnownRun } = await import('./queued-suite.ts');
+  try {
+    await refuseKnownRun([place], queueIn(rules), {});
+  } catch (error) {
+    rmSync(place.folder, { recursive: true, force: true });
+    if (!(error instanceof Fault) || error.code !== 'run_known') throw error;
+    throw new Fault('run_known', `The queue already has outcomes of a run called ${place.id}. Choose another name.`);
+  }
+}
+
+function queueIn({ queue }: RemoteRules): Queue {
+  if (queue !== undefined) return queue;
+  throw new Fault('no_queue', 'This server has no queue. Omit queue, or ask its operator for proctor serve --queue.');
 }
 
 function checkOneTarget({ baseUrl, target, script }: RemoteSuite): void {

@@ -12,14 +12,30 @@ import { type Life, lifeOf, openSuiteIn } from './recover.ts';
 
 export { type CommandOwner, interruptOwnCommand, isCommandAlive } from '../execute/host/own-command.ts';
 
+/** Where such a process runs. */
+export interface SuiteSurroundings {
+  readonly cwd: string;
+  /** That of this process by default. It contains the address of the queue, because other users can read arguments. */
+  readonly environment: Readonly<Record<string, string | undefined>> | undefined;
+  /** The store of a queue. */
+  readonly store: string | undefined;
+}
+
 /** Resumes a suite in a process of its own, which continues if this one ends. */
 export function startSuiteProcess(
   { id, lane }: RunFolder,
-  cwd: string,
-  environment: Readonly<Record<string, string | undefined>> | undefined,
+  { cwd, environment, store }: SuiteSurroundings,
   resultFile: string,
 ): OwnCommand {
-  return startOwnCommand(['run', 'suite', '--resume', `${lane}/${id}`, '--json'], cwd, environment, resultFile);
+  const words = [
+    'run',
+    'suite',
+    '--resume',
+    `${lane}/${id}`,
+    '--json',
+    ...(store === undefined ? [] : ['--store', store]),
+  ];
+  return startOwnCommand(words, cwd, environment, resultFile);
 }
 
 /** Why such a process refused to run; undefined if it did not say. */

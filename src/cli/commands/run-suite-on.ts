@@ -106,6 +106,8 @@ function orderOf(cases: string | undefined, flags: RunSuiteFlags): SuiteToStart 
     throw new Fault('usage', `A suite on a server does not take ${flag}. Omit it, or run the suite here.`);
   }
   if (cases === undefined) throw new Fault('usage', 'Specify a case file: proctor run suite cases.yaml …');
+  if (typeof flags.queue === 'string')
+    throw new Fault('usage', 'A suite on a server uses the queue of the server. Use --queue without an address.');
   if (flags.as === undefined)
     throw new Fault('usage', 'Specify the side of the comparison: --as baseline or --as new.');
   return {
@@ -123,6 +125,7 @@ function orderOf(cases: string | undefined, flags: RunSuiteFlags): SuiteToStart 
       limits: limitsFromFlags(flags) as SuiteToStart['limits'],
       provenance: flags.provenance && Object.fromEntries(flags.provenance.map(text => pairIn(text))),
       strict_replies: flags.strictReplies,
+      queue: flags.queue,
       headers: flags.header?.map(headerNamed),
     }),
   };
@@ -147,6 +150,7 @@ const REMOTE: ReadonlySet<string> = new Set([
   'provenance',
   'strictReplies',
   'header',
+  'queue',
 ]);
 
 function fileOf(file: string): { readonly name: string; readonly text: string } {

@@ -4,7 +4,10 @@ import { atLeastOne, collect, duration, integer } from '../text/units.ts';
 /** The flags of a suite whose attempts workers make. */
 export function addQueueFlags(suite: Command): Command {
   return suite
-    .option('--queue [url]', 'let workers make the attempts; the URL of PostgreSQL (default: PROCTOR_QUEUE)')
+    .option(
+      '--queue [url]',
+      'let workers make the attempts; the URL of PostgreSQL (default: PROCTOR_QUEUE), or none with --on',
+    )
     .option('--store <address>', 'with --queue: folder shared with the workers, or s3://…, for replies above 64 KiB')
     .addOption(
       new Option(

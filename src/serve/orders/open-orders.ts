@@ -17,6 +17,8 @@ export interface Ordering extends RemoteRules {
   readonly environment: Readonly<Record<string, string | undefined>>;
   /** Interrupts running suites when the server stops. */
   readonly stopsRuns: boolean;
+  /** The store of the queue: a folder, or `s3://…`. */
+  readonly store: string;
 }
 
 /** Reads the orders of a project. */
@@ -28,12 +30,14 @@ export function openOrders(cwd: string, home: string, log: ServerLog, ordering: 
     intents = INTENTS,
     waitingPerIdentity = WAITING_PER_IDENTITY,
     environment,
+    queue,
+    store,
   } = ordering;
   return new Orders({
     root: serverFolder(home, 'orders'),
     log,
     kinds: {
-      suite: suiteOrders({ cwd, home, environment, rules: { secrets, origins } }),
+      suite: suiteOrders({ cwd, home, environment, store, rules: { secrets, origins, queue } }),
       intent: intentOrders({ cwd, home, log }),
     },
     limits: { atOnce: { suites: runs, intents }, waitingMax: WAITING_MAX, waitingPerIdentity },

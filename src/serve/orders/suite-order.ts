@@ -34,6 +34,7 @@ export const suiteOrderShape = record({
   limits: z.optional(askedLimits.shape.limits),
   provenance: z.optional(statedProvenance),
   strict_replies: z.optional(z.boolean()),
+  queue: z.optional(z.boolean()),
   headers: z.optional(z.array(record({ name: z.string(), env: variableName() })).check(z.maxLength(100))),
 });
 
@@ -61,6 +62,7 @@ export function suiteOrderOf(body: SuiteOrderBody, by: string, key: string | nul
       limits: body.limits,
       provenance: body.provenance,
       strictReplies: body.strict_replies,
+      queue: body.queue,
       headers: body.headers,
     },
   };

@@ -1,7 +1,7 @@
 import path from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { RunFolder } from '../../evidence/run-folder/runs.ts';
-import { layOutRemoteSuite, type RemoteRules, type RemoteSuite } from '../../verbs/remote-suite.ts';
+import { layOutRemoteSuite, refuseRunInQueue, type RemoteRules, type RemoteSuite } from '../../verbs/remote-suite.ts';
 import {
   type CommandOwner,
   interruptOwnCommand,
@@ -20,6 +20,8 @@ export interface SuiteOrdersOptions {
   /** The environment of the processes that run suites; that of the server by default. */
   readonly environment: Readonly<Record<string, string | undefined>> | undefined;
   readonly rules: RemoteRules;
+  /** The store of the queue: a folder, or `s3://…`. */
+  readonly store: string | undefined;
 }
 
 /** What the journal of a suite order stores. `suite` is null if the run existed before the order. */
@@ -40,9 +42,11 @@ export function suiteOrders(options: SuiteOrdersOptions): OrderKind {
     if (order.isLaid || suite === null) return;
     const place = placeOf(order);
     // After a crash, the run folder may be complete although the order does not say so yet.
-    if (!order.isNew && suiteLife(place).isPlanned) return;
-    if (!order.isNew) removeUnwrittenRun(place);
-    await layOutRemoteSuite({ ...suite, runId: order.id, folder: filesOf(order.folder) }, rules, cwd);
+    if (order.isNew || !suiteLife(place).isPlanned) {
+      if (!order.isNew) removeUnwrittenRun(place);
+      await layOutRemoteSuite({ ...suite, runId: order.id, folder: filesOf(order.folder) }, rules, cwd);
+    }
+    if (suite.queue) await refuseRunInQueue(place, rules);
   };
   return {
     lane: 'suites',
@@ -98,8 +102,8 @@ class SuiteWatch {
 
   /** Starts the process, and waits until it ends. */
   async #start(): Promise<number | null> {
-    const { cwd, environment } = this.#options;
-    const { owner, ended } = startSuiteProcess(this.#place, cwd, environment, this.#resultFile);
+    const { cwd, environment, store } = this.#options;
+    const { owner, ended } = startSuiteProcess(this.#place, { cwd, environment, store }, this.#resultFile);
     if (!owner) return ended;
     this.#owner = owner;
     this.#noteStarted(owner);

@@ -37,8 +37,13 @@ const SUITE_REFUSALS: Readonly<Record<string, RefusalStatus>> = {
   out_of_bounds: 422,
   target_invalid: 422,
   too_many_cases: 422,
+  not_queueable: 422,
+  no_queue: 404,
   run_exists: 409,
+  run_known: 409,
   another_server: 409,
+  queue_unavailable: 503,
+  queue_failed: 503,
 };
 
 export const startSuiteRoute = route({

@@ -11,8 +11,23 @@ export interface TeamSettings {
   readonly queue: string | Queue;
   /** A folder, or `s3://…`, for replies and cases above 64 KiB. */
   readonly store?: string | undefined;
-  /** The variables that an S3 store takes its credentials from. */
+  /** The environment of the server. An S3 store takes its credentials from it, and ordered suites that use the queue need it. */
   readonly environment?: Readonly<Record<string, string | undefined>>;
+}
+
+/** How ordered suites reach the queue. Their environment has its address, because other users can read arguments. */
+export function queueForOrders(
+  settings: TeamSettings | undefined,
+  team: TeamQueue | undefined,
+  environment = settings?.environment,
+) {
+  const { queue, store } = settings ?? {};
+  if (typeof queue !== 'string' || !team || !environment) return {};
+  return {
+    queue: team.queue,
+    environment: { ...environment, PROCTOR_QUEUE: queue },
+    ...(store !== undefined && { store }),
+  };
 }
 
 /** Opens the queue of a team; undefined if the server has none. */

@@ -19,7 +19,8 @@ export interface TicketedClaim {
 /** The queue of a team, as its server opens it to workers. A worker sees only what its token holds. */
 export class TeamQueue {
   readonly uploads = new ClientSlots({ max: 16, perIdentity: 16 });
-  readonly #queue: Queue;
+  /** The queue itself, for the suites of this server. */
+  readonly queue: Queue;
   readonly #store: BlobStore | undefined;
   readonly #metrics: TeamMetrics;
   readonly #desk: ClaimDesk;
@@ -27,7 +28,7 @@ export class TeamQueue {
   #shown: { readonly atMs: number; readonly isPending: boolean; readonly overview: Promise<QueueOverview> } | undefined;
 
   constructor(queue: Queue, store: BlobStore | undefined, metrics: TeamMetrics) {
-    this.#queue = queue;
+    this.queue = queue;
     this.#store = store;
     this.#metrics = metrics;
     this.#desk = new ClaimDesk(queue, metrics);
@@ -54,20 +55,20 @@ export class TeamQueue {
     if (claims.length === 0) return;
     const end = { is: 'handed_back', why: 'The worker went away before it got the attempt.' } as const;
     // If it fails, the attempts are lost after a heartbeat, as those of any worker that went away.
-    await this.#queue.settle(claims.map(({ claim }) => ({ claim, end }))).catch(() => undefined);
+    await this.queue.settle(claims.map(({ claim }) => ({ claim, end }))).catch(() => undefined);
   }
 
   /** Returns the ids of the claims that the token no longer holds. */
   async beat(holder: string, tickets: readonly string[]): Promise<readonly string[]> {
     const claims = tickets.map(ticket => this.#tickets.read(ticket, holder));
-    return (await this.#metrics.watched(this.#queue.beat(claims))).map(({ id }) => id);
+    return (await this.#metrics.watched(this.queue.beat(claims))).map(({ id }) => id);
   }
 
   /** Returns the ids of the claims whose settlement the queue holds. */
   async settle(holder: string, ends: readonly TicketedEnd[]): Promise<readonly string[]> {
     const settlements = ends.map(({ ticket, end }) => ({ claim: this.#tickets.read(ticket, holder), end }));
     for (const settlement of settlements) assertSettlement(settlement);
-    const keys = new Set(await this.#metrics.timed('settle', this.#queue.settle(settlements)));
+    const keys = new Set(await this.#metrics.timed('settle', this.queue.settle(settlements)));
     this.#metrics.settled(settlements, keys);
     return settlements.filter(({ claim }) => keys.has(claim.request.key)).map(({ claim }) => claim.id);
   }
@@ -99,7 +100,7 @@ export class TeamQueue {
     const nowMs = monotonicMs();
     const known = this.#shown;
     if (known && (known.isPending || nowMs - known.atMs <= SHOWN_MS)) return known.overview;
-    const overview = this.#metrics.watched(this.#queue.overview());
+    const overview = this.#metrics.watched(this.queue.overview());
     const shown = { atMs: nowMs, isPending: true, overview };
     const settled = (): void => {
       shown.atMs = monotonicMs();
@@ -126,13 +127,13 @@ export class TeamQueue {
 
   async close(): Promise<void> {
     this.#desk.close();
-    await this.#queue.close();
+    await this.queue.close();
   }
 
   /** A claim that the queue has not given up. */
   async #held(holder: string, ticket: string): Promise<AttemptClaim> {
     const claim = this.#tickets.read(ticket, holder);
-    if ((await this.#metrics.watched(this.#queue.beat([claim]))).length > 0) throw notYours();
+    if ((await this.#metrics.watched(this.queue.beat([claim]))).length > 0) throw notYours();
     return claim;
   }
 

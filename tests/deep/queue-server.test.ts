@@ -1,0 +1,128 @@
+/** Suites that a server conducts for its clients, and that workers of its queue make. */
+import { readdirSync, readFileSync, readlinkSync, realpathSync } from 'node:fs';
+import path from 'node:path';
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { Agent, answersWell } from '../run/suite/agent.ts';
+import { orderingServer } from '../serve/orders/ordering-server.ts';
+import { TestPostgres } from '../support/postgres.ts';
+import { endProcess, Place, type Started, until } from '../support/runs.ts';
+import { temporaryFolder } from '../support/support.ts';
+
+const PASSWORD = 'pw-of-the-queue-8f2c';
+const CASES = Array.from({ length: 12 }, (_, index) => `case-${index}`);
+
+let postgres: TestPostgres;
+beforeAll(async () => {
+  postgres = await TestPostgres.start();
+});
+afterAll(() => postgres.stop());
+
+/** A project whose processes end with the test. */
+function project(): { readonly place: Place; start(args: readonly string[], env?: Record<string, string>): Started } {
+  const place = new Place();
+  const started: Started[] = [];
+  onTestFinished(async () => {
+    for (const one of started) one.kill('SIGKILL');
+    await Promise.all(started.map(one => one.ended));
+    place.remove();
+  });
+  return {
+    place,
+    start: (args, env = {}) => {
+      const one = place.start(args, { PROCTOR_QUEUE: '', PROCTOR_TOKEN: '', ...env });
+      started.push(one);
+      return one;
+    },
+  };
+}
+
+/** The command lines of the processes in a folder, by pid. */
+function commandsIn(cwd: string): Map<number, string> {
+  const found = new Map<number, string>();
+  for (const pid of readdirSync('/proc').filter(name => /^\d+$/.test(name))) {
+    try {
+      if (readlinkSync(`/proc/${pid}/cwd`) === realpathSync(cwd))
+        found.set(Number(pid), readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' '));
+    } catch {
+      // The process has ended.
+    }
+  }
+  return found;
+}
+
+const filesWith = (folder: string, text: string): string[] =>
+  readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter(entry => entry.isFile())
+    .map(entry => path.join(entry.parentPath, entry.name))
+    .filter(file => readFileSync(file).includes(text));
+
+test('run suite --on --queue is made by workers, survives kills of server and conductor, and verifies with all keys', async () => {
+  const held: (() => void)[] = [];
+  let isOpen = false;
+  const holds: typeof answersWell = (seen, response, times) => {
+    if (isOpen) answersWell(seen, response, times);
+    else held.push(() => answersWell(seen, response, times));
+  };
+  const agent = new Agent(Object.fromEntries(CASES.map(id => [id, holds])));
+  const baseUrl = await agent.start();
+  const queue = (await postgres.database()).replace('proctor@', `proctor:${PASSWORD}@`);
+  const { place, start } = project();
+  const env = { PROCTOR_QUEUE: queue };
+  expect(place.proctor(['queue', 'migrate'], { env }).code).toBe(0);
+  expect(place.proctor(['keys', 'new']).code).toBe(0);
+  const tokenFor = (role: string): string => {
+    const { stdout } = place.proctor(['token', 'new', '--role', role, '--name', role, '--json']);
+    return (JSON.parse(stdout) as { token: string }).token;
+  };
+  const serve = async (listen: string): Promise<{ readonly server: Started; readonly origin: string }> => {
+    const server = start(['serve', '--listen', listen, '--json', '--queue', '--store', 'blobs'], env);
+    await until('the server listens', () => server.stdout.includes('"address"'));
+    return { server, origin: new URL((JSON.parse(server.stdout) as { address: string }).address).origin };
+  };
+  const first = await serve('127.0.0.1:0');
+  const workers = [project(), project()];
+  for (const worker of workers)
+    worker.start(['worker', '--on', first.origin, '--slots', '2'], { PROCTOR_TOKEN: tokenFor('worker') });
+  const client = project();
+  client.place.file('cases.jsonl', CASES.map(id => `${JSON.stringify({ id, input: { user: id } })}\n`).join(''));
+  const words = ['run', 'suite', 'cases.jsonl', '--as', 'new', '--base-url', baseUrl, '--run-id', 'r1'];
+  const suite = client.start([...words, '--on', first.origin, '--queue', '--concurrency', '8'], {
+    PROCTOR_TOKEN: tokenFor('runner'),
+  });
+  await until('the workers ask', () => held.length === 4);
+
+  const running = commandsIn(place.cwd);
+  expect([...running.values()].filter(command => command.includes('--resume'))).toHaveLength(1);
+  expect([...running.values()].join('\n')).not.toContain(PASSWORD);
+  first.server.kill('SIGKILL');
+  for (const [pid, command] of running) if (command.includes('--resume')) endProcess(pid);
+  await first.server.ended;
+  isOpen = true;
+  for (const answer of held) answer();
+  const second = await serve(new URL(first.origin).host);
+
+  const { code, stderr } = await suite.ended;
+  expect(code, stderr + second.server.stderr).toBe(0);
+  expect(stderr).toContain('12 of 12 cases');
+  expect(agent.seen.map(({ caseId }) => caseId).sort()).toEqual(CASES.toSorted());
+  const fetched = path.join(client.place.cwd, '.proctor', 'runs', 'new', 'r1');
+  const makers = [place, ...workers.map(worker => worker.place)];
+  const keys = makers.flatMap(({ cwd }) => ['--key', path.join(cwd, '.proctor', 'keys', 'signing.pub')]);
+  const verified = client.place.proctor(['verify', fetched, ...keys]);
+  expect(verified.code, verified.stdout + verified.stderr).toBe(0);
+  expect(client.place.proctor(['verify', fetched, ...keys.slice(0, 2)]).code).not.toBe(0);
+  for (const { cwd } of [...makers, client.place]) expect(filesWith(cwd, PASSWORD)).toEqual([]);
+  for (const { stdout, stderr: log } of [first.server, second.server, suite])
+    expect(stdout + log).not.toContain(PASSWORD);
+
+  // Another server of the same queue has no proof that it began this run.
+  const other = await orderingServer(temporaryFolder(), { team: { queue, environment: process.env } });
+  const again = project();
+  again.place.file('cases.jsonl', readFileSync(path.join(client.place.cwd, 'cases.jsonl')));
+  const refused = await again.start([...words, '--on', other.origin, '--queue'], { PROCTOR_TOKEN: other.token }).ended;
+  expect([refused.code, refused.stderr]).toEqual([
+    2,
+    expect.stringContaining('already has outcomes of a run called r1'),
+  ]);
+  expect(agent.seen).toHaveLength(CASES.length);
+});
