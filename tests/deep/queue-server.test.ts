@@ -18,7 +18,10 @@ beforeAll(async () => {
 afterAll(() => postgres.stop());
 
 /** A project whose processes end with the test. */
-function project(): { readonly place: Place; start(args: readonly string[], env?: Record<string, string>): Started } {
+function project(): {
+  readonly place: Place;
+  readonly start: (args: readonly string[], env?: Record<string, string>) => Started;
+} {
   const place = new Place();
   const started: Started[] = [];
   onTestFinished(async () => {

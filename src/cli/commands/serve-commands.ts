@@ -51,6 +51,8 @@ function addTokenCommands(program: Command, ended: (code: number) => void): void
     )
     .requiredOption('--name <name>', 'name of its owner or use, for lists and the audit log')
     .option('--group <name>', 'group of the token, for published scripts that name it in who; repeatable', collect)
+    .option('--rate <count>', 'requests per minute of the token, instead of the limit of the server', atLeastOne)
+    .option('--waiting <count>', 'orders of the token that may wait, instead of 100', atLeastOne)
     .option('--expires <time>', 'time until it expires, such as 12h or 90d (default: 90d)', duration)
     .option('--json', HELP.json)
     .addHelpText('after', TOKEN_ROLES)

@@ -13,6 +13,8 @@ export async function newTokenCommand(flags: {
   readonly name: string;
   readonly group?: readonly string[];
   readonly expires?: number;
+  readonly rate?: number;
+  readonly waiting?: number;
   readonly json?: true;
 }): Promise<number> {
   const { token, text } = await tokensHere().create({
@@ -20,6 +22,7 @@ export async function newTokenCommand(flags: {
     role: flags.role,
     groups: flags.group,
     expiresInMs: flags.expires,
+    quotas: { rate: flags.rate, waiting: flags.waiting },
   });
   if (flags.json) {
     stdout.write(`${printableJson({ token: text, ...token })}\n`);
@@ -47,18 +50,22 @@ export async function listTokensCommand({ json }: { readonly json?: true }): Pro
     stdout.write('No tokens yet. Create one with proctor token new --role ROLE --name NAME.\n');
     return 0;
   }
-  const rows = tokens.map(({ id, name, prefix, role, groups, state, expires_at: expires, last_used_on: used }) => [
-    id,
-    `${prefix}…`,
-    role,
-    groups.join(', ') || '–',
-    state,
-    expires.slice(0, 10),
-    used ?? 'never',
-    printable(name),
-  ]);
+  const rows = tokens.map(
+    ({ id, name, prefix, role, groups, state, expires_at: expires, last_used_on: used, ...quotas }) => [
+      id,
+      `${prefix}…`,
+      role,
+      groups.join(', ') || '–',
+      quotas.rate === null ? '–' : `${quotas.rate}/min`,
+      quotas.waiting === null ? '–' : String(quotas.waiting),
+      state,
+      expires.slice(0, 10),
+      used ?? 'never',
+      printable(name),
+    ],
+  );
   stdout.write(
-    `${tableLines([['id', 'token', 'role', 'groups', 'state', 'expires', 'last used', 'name'], ...rows]).join('\n')}\n`,
+    `${tableLines([['id', 'token', 'role', 'groups', 'rate', 'waiting', 'state', 'expires', 'last used', 'name'], ...rows]).join('\n')}\n`,
   );
   return 0;
 }

@@ -111,9 +111,9 @@ export class Access {
   /** Refuses a client that asks too often. */
   async checkRate(who: Identity | undefined, incoming: Incoming): Promise<void> {
     const waitS = await (who
-      ? this.#limits.request(who.id, who.role === 'worker')
+      ? this.#limits.request(who.id, who.role === 'worker', who.quotas?.rate)
       : this.#limits.anonymous(this.#client(incoming)));
-    if (waitS > 0) throw tooMany(waitS);
+    if (waitS > 0) throw tooMany(waitS, who?.quotas?.rate);
   }
 
   /** Refuses a request that another site made a browser send. */
@@ -286,7 +286,8 @@ function noOidc(): Fault {
   );
 }
 
-function tooMany(retryAfterS: number): BusyFault {
+function tooMany(retryAfterS: number, rate?: number): BusyFault {
   const unit = retryAfterS === 1 ? 'second' : 'seconds';
-  return new BusyFault('too_many_requests', `Too many requests. Try again in ${retryAfterS} ${unit}.`, retryAfterS);
+  const why = rate === undefined ? 'Too many requests.' : `The quota of this token is ${rate} requests per minute.`;
+  return new BusyFault('too_many_requests', `${why} Try again in ${retryAfterS} ${unit}.`, retryAfterS);
 }

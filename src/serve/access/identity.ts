@@ -9,6 +9,15 @@ export interface Person {
   readonly role: ServerRole;
   /** Groups that the identity provider or the token names; `who` in script.yaml may list them. */
   readonly groups?: readonly string[] | undefined;
+  readonly quotas?: TokenQuotas | undefined;
+}
+
+/** What a token may use. Without a number, the limit of the server counts. */
+export interface TokenQuotas {
+  /** Requests per minute. */
+  readonly rate?: number | undefined;
+  /** Orders that wait. */
+  readonly waiting?: number | undefined;
 }
 
 /** Who asks. */
@@ -21,6 +30,6 @@ export interface Identity extends Person {
 export const YOU: Person = { id: 'you', name: 'you', role: 'admin' };
 
 /** The identity that a token stands for. */
-export function holderOf({ id, name, role, groups }: Person): Person {
-  return { id: `token:${id}`, name, role, ...(groups && { groups }) };
+export function holderOf({ id, name, role, groups, quotas }: Person): Person {
+  return { id: `token:${id}`, name, role, ...(groups && { groups }), ...(quotas && { quotas }) };
 }

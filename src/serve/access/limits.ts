@@ -31,9 +31,9 @@ export class RateLimits {
     this.#workers = new Window(settings.workers ?? WORKER_REQUESTS);
   }
 
-  /** Counts a request of an identity. Returns the seconds to wait if there were too many, else 0. */
-  async request(identityId: string, isWorker = false): Promise<number> {
-    return (isWorker ? this.#workers : this.#requests).add(identityId);
+  /** Counts a request of an identity, whose token may have a rate of its own. Returns the seconds to wait if there were too many, else 0. */
+  async request(identityId: string, isWorker = false, rate?: number): Promise<number> {
+    return (isWorker ? this.#workers : this.#requests).add(identityId, rate);
   }
 
   /** Counts a request without an identity. */
@@ -75,10 +75,10 @@ class Window {
     return monotonicMs() - this.#countedMs <= WINDOW_S * 1_000;
   }
 
-  async add(name: string): Promise<number> {
+  async add(name: string, countMax = this.#countMax): Promise<number> {
     this.#countedMs = monotonicMs();
     const { consumedPoints, msBeforeNext } = await this.#limiter.penalty(this.#bucket(name));
-    return consumedPoints > this.#countMax ? secondsOf(msBeforeNext) : 0;
+    return consumedPoints > countMax ? secondsOf(msBeforeNext) : 0;
   }
 
   async waitOf(name: string): Promise<number> {

@@ -1,6 +1,7 @@
 import { lstatSync } from 'node:fs';
 import path from 'node:path';
 import * as z from 'zod/mini';
+import { defined } from '../../base/defined.ts';
 import { type Clock, instantText, parseInstant } from '../../base/clock.ts';
 import { Fault } from '../../base/fault.ts';
 import { newCorrelationId } from '../../base/ids.ts';
@@ -10,6 +11,7 @@ import { count, instant, matching, record } from '../../contracts/shape.ts';
 import { whileLocked } from '../../verbs/server-home.ts';
 import { readProven, writeProven } from '../state/proven-file.ts';
 import { isShaped } from '../state/shaped.ts';
+import type { TokenQuotas } from './identity.ts';
 import { SERVER_ROLES, type ServerRole } from './roles.ts';
 import { isSameHash, isTokenText, newTokenText, secretHash } from './token-text.ts';
 
@@ -18,6 +20,12 @@ export const tokenGroups = () =>
   z
     .array(matching(GROUP_NAME, 'the name of a group: letters, digits, ".", "_", ":", "@", "/" and "-"'))
     .check(z.maxLength(50));
+
+/** The quotas of a token, each instead of a limit of the server. */
+export const tokenQuotas = () =>
+  record({ rate: z.optional(wholeUpTo(1_000_000)), waiting: z.optional(wholeUpTo(1_000)) });
+
+const wholeUpTo = (max: number) => z.int().check(z.gte(1), z.lte(max));
 
 /** What the server keeps of a token. The token itself is shown once and never stored. */
 const tokenShape = record({
@@ -28,6 +36,7 @@ const tokenShape = record({
   role: z.enum(SERVER_ROLES),
   /** What `who` in script.yaml can name. */
   groups: z.optional(tokenGroups()),
+  quotas: z.optional(tokenQuotas()),
   sha256: matching(/^[0-9a-f]{64}$/, '64 hexadecimal digits'),
   created_at: instant(),
   expires_at: instant(),
@@ -39,8 +48,12 @@ const tokenShape = record({
 export type StoredToken = z.infer<typeof tokenShape>;
 
 /** A token without its hash, for lists. */
-export type TokenRow = Omit<StoredToken, 'sha256' | 'groups'> & {
+export type TokenRow = Omit<StoredToken, 'sha256' | 'groups' | 'quotas'> & {
   readonly groups: readonly string[];
+  /** Requests per minute; null for the limit of the server. */
+  readonly rate: number | null;
+  /** Waiting orders; null for the limit of the server. */
+  readonly waiting: number | null;
   readonly state: 'active' | 'expired' | 'revoked';
 };
 
@@ -116,8 +129,10 @@ export class Tokens {
     readonly role: ServerRole;
     readonly groups?: readonly string[] | undefined;
     readonly expiresInMs?: number | undefined;
+    readonly quotas?: TokenQuotas | undefined;
   }): Promise<{ readonly token: TokenRow; readonly text: string }> {
     const { name, role, groups = [], expiresInMs = TOKEN_EXPIRES_MS } = order;
+    const quotas = defined({ ...order.quotas });
     const nowMs = this.#clock.now();
     if (!(expiresInMs >= 1_000 && expiresInMs <= EXPIRES_MS_MAX))
       throw new Fault('usage', 'A token expires after 1 second to 3660 days. Use a time such as 90d.');
@@ -128,6 +143,7 @@ export class Tokens {
       prefix: text.slice(0, 8),
       role,
       ...(groups.length > 0 && { groups: [...new Set(groups)] }),
+      ...(Object.keys(quotas).length > 0 && { quotas }),
       sha256: secretHash(text),
       created_at: instantText(nowMs),
       expires_at: instantText(nowMs + expiresInMs),
@@ -185,8 +201,8 @@ export class Tokens {
   }
 
   #row(token: StoredToken): TokenRow {
-    const { sha256: _, groups = [], ...row } = token;
-    return { ...row, groups, state: this.#stateOf(token) };
+    const { sha256: _, groups = [], quotas: { rate = null, waiting = null } = {}, ...row } = token;
+    return { ...row, groups, rate, waiting, state: this.#stateOf(token) };
   }
 
   async #change(change: (tokens: readonly StoredToken[]) => readonly StoredToken[]): Promise<void> {

@@ -1,5 +1,7 @@
+import { BusyFault } from '../operation/busy-fault.ts';
 import type { ServerLog } from '../operation/log.ts';
 import type { OrderedLine } from './order-folder.ts';
+import type { TokenQuotas } from '../access/identity.ts';
 import type { OrderKinds } from './order-kind.ts';
 
 export interface OrdersOptions {
@@ -10,7 +12,7 @@ export interface OrdersOptions {
   readonly limits: OrderLimits;
 }
 
-interface OrderLimits {
+export interface OrderLimits {
   /** How many orders of each lane run at once. */
   readonly atOnce: Readonly<Record<'suites' | 'intents', number>>;
   readonly waitingMax: number;
@@ -39,3 +41,22 @@ export interface OrderView {
   readonly how: string | null;
   readonly message: string | null;
 }
+
+/** Refuses an order if too many wait: of all identities, of one, or of one token with a quota. */
+export function refuseFull(
+  { waitingMax, waitingPerIdentity }: OrderLimits,
+  { all, own, quotas }: { readonly all: number; readonly own: number; readonly quotas: TokenQuotas | undefined },
+): void {
+  const quota = quotas?.waiting;
+  const why =
+    all >= waitingMax
+      ? `${waitingMax} runs are waiting.`
+      : quota !== undefined && own >= quota
+        ? `The quota of this token is ${quota} waiting ${quota === 1 ? 'run' : 'runs'}.`
+        : quota === undefined && own >= waitingPerIdentity
+          ? `${waitingPerIdentity} of your runs are waiting.`
+          : undefined;
+  if (why !== undefined) throw new BusyFault('too_many_requests', `${why} Try again later.`, RETRY_S);
+}
+
+const RETRY_S = 30;

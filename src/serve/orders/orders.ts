@@ -4,10 +4,11 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { instantText, systemClock } from '../../base/clock.ts';
 import { Fault } from '../../base/fault.ts';
 import { takeOrdersLock } from '../../verbs/orders-lock.ts';
+import type { Person } from '../access/identity.ts';
 import { BusyFault } from '../operation/busy-fault.ts';
 import { createOrder, noteOrder, type OrderedLine } from './order-folder.ts';
 import type { OrderEnd, OrderRunning } from './order-kind.ts';
-import type { NewOrder, OrdersOptions, OrderView } from './order-terms.ts';
+import { type NewOrder, type OrdersOptions, type OrderView, refuseFull } from './order-terms.ts';
 import { Order } from './order.ts';
 import { storedOrder, storedOrders } from './stored-orders.ts';
 
@@ -48,7 +49,7 @@ export class Orders {
   }
 
   /** Stores an order. The same order with the same key or run id is stored once. */
-  async place(asked: NewOrder): Promise<OrderView> {
+  async place(asked: NewOrder, quotas?: Person['quotas']): Promise<OrderView> {
     this.#checkOpen();
     const known = this.#orders.get(asked.id) ?? this.#withKey(asked);
     if (known) {
@@ -57,7 +58,7 @@ export class Orders {
       await known.ready;
       return this.#view(known);
     }
-    this.#checkRoom(asked.by);
+    this.#checkRoom({ id: asked.by, quotas });
     const { id, files, ...rest } = asked;
     const ordered: OrderedLine = { is: 'ordered', at: instantText(systemClock.now()), ...rest };
     const folder = path.join(this.#options.root, id);
@@ -107,9 +108,9 @@ export class Orders {
   }
 
   /** Orders a run again that was interrupted. */
-  again(id: string, by: string, ordered: OrderedLine): OrderView {
+  again(id: string, who: Pick<Person, 'id' | 'quotas'>, ordered: OrderedLine): OrderView {
     this.#checkOpen();
-    this.#checkRoom(by);
+    this.#checkRoom(who);
     const known = this.#orders.get(id);
     if (known && known.state !== 'ended') return this.#view(known);
     if (known && known.ordered.input['lane'] !== ordered.input['lane'])
@@ -120,7 +121,7 @@ export class Orders {
     const folder = path.join(this.#options.root, id);
     const at = instantText(systemClock.now());
     if (!known) createOrder(folder, [], ordered);
-    noteOrder(folder, { is: 'again', at, by });
+    noteOrder(folder, { is: 'again', at, by: who.id });
     const order = storedOrder(this.#options.root, id, this.#options.log) as Order;
     this.#orders.set(id, order);
     this.#pump();
@@ -271,17 +272,10 @@ export class Orders {
     if (!this.#lock) throw new Fault('another_server', ANOTHER);
   }
 
-  #checkRoom(by: string): void {
-    const { waitingMax, waitingPerIdentity } = this.#options.limits;
+  #checkRoom({ id, quotas }: Pick<Person, 'id' | 'quotas'>): void {
     const waiting = [...this.#orders.values()].filter(({ state }) => state === 'waiting');
-    if (waiting.length >= waitingMax)
-      throw new BusyFault('too_many_requests', `${waitingMax} runs are waiting. Try again later.`, RETRY_S);
-    if (waiting.filter(({ ordered }) => ordered.by === by).length >= waitingPerIdentity)
-      throw new BusyFault(
-        'too_many_requests',
-        `${waitingPerIdentity} of your runs are waiting. Try again later.`,
-        RETRY_S,
-      );
+    const own = waiting.filter(({ ordered }) => ordered.by === id).length;
+    refuseFull(this.#options.limits, { all: waiting.length, own, quotas });
   }
 }
 
@@ -292,7 +286,6 @@ function mayResume({ ordered, ended }: Order): boolean {
 
 const ANOTHER = 'Another server of this project takes its orders. Stop that server, or order from it.';
 const UNWRITTEN = 'The journal of an order cannot be written.';
-const RETRY_S = 30;
 const AGAIN_MS = 2_000;
 const CANCEL_MS = 60_000;
 const ENDED_MAX = 1_000;

@@ -30,7 +30,7 @@ const startIntentRoute = route({
   status: 202,
   refuses: INTENT_REFUSALS,
   act: ({ body }, { server, who, request }) =>
-    server.orders.place(intentOrderOf(remoteIntentOf(body), who.id, idempotencyKey(request) ?? null)),
+    server.orders.place(intentOrderOf(remoteIntentOf(body), who.id, idempotencyKey(request) ?? null), who.quotas),
 });
 
 const question = record({
@@ -78,7 +78,7 @@ const answerRoute = route({
   refuses: { ...INTENT_REFUSALS, not_answerable: 409, bad_answers: 422 },
   act: async ({ params, body }, { server, who, request }) => {
     const remote = await answeredIntent(runAt(params.run_id, server), body.answers, body.mode);
-    return server.orders.place(intentOrderOf(remote, who.id, idempotencyKey(request) ?? null));
+    return server.orders.place(intentOrderOf(remote, who.id, idempotencyKey(request) ?? null), who.quotas);
   },
 });
 

@@ -62,7 +62,7 @@ export const startSuiteRoute = route({
   refuses: SUITE_REFUSALS,
   act: async (_, { server, who, request }) => {
     const key = idempotencyKey(request) ?? null;
-    return server.orders.place(suiteOrderOf(await suiteOrderIn(request), who.id, key));
+    return server.orders.place(suiteOrderOf(await suiteOrderIn(request), who.id, key), who.quotas);
   },
 });
 
@@ -141,7 +141,7 @@ export const resumeRunRoute = route({
     if (why !== undefined && !isUnjudged) throw new Fault('not_resumable', why);
     const at = instantText(systemClock.now());
     const input = { lane, suite: null };
-    return server.orders.again(place.id, who.id, {
+    return server.orders.again(place.id, who, {
       is: 'ordered',
       at,
       kind: 'suite',

@@ -2,7 +2,7 @@ import * as z from 'zod/mini';
 import { Fault } from '../../base/fault.ts';
 import { between, matching, record } from '../../contracts/shape.ts';
 import { SERVER_ROLES } from '../access/roles.ts';
-import { tokenGroups } from '../access/tokens.ts';
+import { tokenGroups, tokenQuotas } from '../access/tokens.ts';
 import { route } from '../http/route.ts';
 
 const tokenRow = record({
@@ -11,6 +11,8 @@ const tokenRow = record({
   prefix: z.string(),
   role: z.enum(SERVER_ROLES),
   groups: z.array(z.string()),
+  rate: z.nullable(z.number()),
+  waiting: z.nullable(z.number()),
   created_at: z.string(),
   expires_at: z.string(),
   revoked_at: z.nullable(z.string()),
@@ -39,12 +41,19 @@ export const newTokenRoute = route({
     role: z.enum(SERVER_ROLES),
     groups: z.optional(tokenGroups()),
     expires_in_days: z.optional(between(1, 3_660)),
+    ...tokenQuotas().shape,
   }),
   gives: record({ token: z.string(), created: tokenRow }),
   refuses: { too_many: 409, busy: 503 },
-  act: async ({ body: { name, role, groups, expires_in_days: days } }, { server }) => {
+  act: async ({ body: { name, role, groups, expires_in_days: days, rate, waiting } }, { server }) => {
     const expiresInMs = days === undefined ? undefined : days * 86_400_000;
-    const { token, text } = await server.access.tokens.create({ name, role, groups, expiresInMs });
+    const { token, text } = await server.access.tokens.create({
+      name,
+      role,
+      groups,
+      expiresInMs,
+      quotas: { rate, waiting },
+    });
     return { token: text, created: token };
   },
 });

@@ -14,10 +14,10 @@ const CASES = { name: 'cases.jsonl', text: '{"id":"one","input":{"user":"1"}}\n'
 /** Orders a suite of the queue, and returns the refusal. */
 async function refusal(over: object, options: Partial<ServeOptions> = {}) {
   const cwd = temporaryFolder();
-  const { json } = await orderingServer(cwd, options);
+  const server = await orderingServer(cwd, options);
   const order = { as: 'new', run_id: 'r1', cases: CASES, queue: true, ...over };
   const headers = { 'content-type': 'application/json' };
-  const { status, body } = await json('/v1/runs', { method: 'POST', headers, body: JSON.stringify(order) });
+  const { status, body } = await server.json('/v1/runs', { method: 'POST', headers, body: JSON.stringify(order) });
   return { status, ...body.error, isLeft: existsSync(path.join(cwd, '.proctor', 'runs', 'new', 'r1')) };
 }
 

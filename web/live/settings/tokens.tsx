@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks';
 import { Copyable } from '../../shared/copy.tsx';
-import { instant } from '../../shared/format.ts';
+import { instant, plural } from '../../shared/format.ts';
 import { Text } from '../../shared/visible.tsx';
 import { order } from '../api.ts';
 import { Refused } from '../notice.tsx';
@@ -13,6 +13,8 @@ interface Token {
   readonly prefix: string;
   readonly role: string;
   readonly groups: readonly string[];
+  readonly rate: number | null;
+  readonly waiting: number | null;
   readonly expires_at: string;
   readonly last_used_on: string | null;
   readonly state: 'active' | 'expired' | 'revoked';
@@ -35,12 +37,19 @@ export function TokensCard() {
 function NewToken({ onMade }: { readonly onMade: () => void }) {
   const [name, setName] = useState('');
   const [role, setRole] = useState('viewer');
+  const [rate, setRate] = useState('');
+  const [waiting, setWaiting] = useState('');
   const [made, setMade] = useState('');
   const { act, error, isBusy } = useAct();
   const submit = (event: Event): void => {
     event.preventDefault();
     act(async () => {
-      const { token } = await order<{ readonly token: string }>('POST', '/v1/tokens', { name: name.trim(), role });
+      const quotas = {
+        ...(rate !== '' && { rate: Number(rate) }),
+        ...(waiting !== '' && { waiting: Number(waiting) }),
+      };
+      const asked = { name: name.trim(), role, ...quotas };
+      const { token } = await order<{ readonly token: string }>('POST', '/v1/tokens', asked);
       setMade(token);
       setName('');
       onMade();
@@ -67,6 +76,8 @@ function NewToken({ onMade }: { readonly onMade: () => void }) {
             ))}
           </select>
         </label>
+        <Quota label="Requests per minute" max={1_000_000} value={rate} onChange={setRate} />
+        <Quota label="Waiting orders" max={1_000} value={waiting} onChange={setWaiting} />
         <button type="submit" class="live-button" disabled={isBusy || name.trim() === ''}>
           Create token
         </button>
@@ -84,6 +95,31 @@ function NewToken({ onMade }: { readonly onMade: () => void }) {
   );
 }
 
+interface QuotaProps {
+  readonly label: string;
+  readonly max: number;
+  readonly value: string;
+  readonly onChange: (value: string) => void;
+}
+
+/** A limit of the token; empty for the limit of the server. */
+function Quota({ label, max, value, onChange }: QuotaProps) {
+  return (
+    <label>
+      <span>{label}</span>
+      <input
+        type="number"
+        min={1}
+        max={max}
+        step={1}
+        value={value}
+        placeholder="as the server"
+        onInput={event => onChange(event.currentTarget.value)}
+      />
+    </label>
+  );
+}
+
 function TokenTable({ tokens, onChange }: { readonly tokens: readonly Token[]; readonly onChange: () => void }) {
   const { act, error, isBusy } = useAct();
   const revoke = (id: string): void =>
@@ -98,6 +134,7 @@ function TokenTable({ tokens, onChange }: { readonly tokens: readonly Token[]; r
           <tr>
             <th scope="col">Name</th>
             <th scope="col">Role</th>
+            <th scope="col">Quotas</th>
             <th scope="col">State</th>
             <th scope="col">Expires</th>
             <th scope="col">Last used</th>
@@ -107,30 +144,33 @@ function TokenTable({ tokens, onChange }: { readonly tokens: readonly Token[]; r
           </tr>
         </thead>
         <tbody>
-          {tokens.map(({ id, name, prefix, role, groups, state, expires_at: expires, last_used_on: used }) => (
-            <tr key={id}>
-              <th scope="row">
-                <Text value={name} /> <code class="muted">{prefix}…</code>
-              </th>
-              <td data-label="Role">
-                {role} {groups.length > 0 && <span class="muted">in {groups.join(', ')}</span>}
-              </td>
-              <td data-label="State">{state}</td>
-              <td data-label="Expires">{instant(expires)}</td>
-              <td data-label="Last used">{used ?? 'never'}</td>
-              <td>
-                {state === 'active' && (
-                  <button type="button" class="small" disabled={isBusy} onClick={() => revoke(id)}>
-                    Revoke
-                    <span class="unseen">
-                      {' '}
-                      <Text value={name} />
-                    </span>
-                  </button>
-                )}
-              </td>
-            </tr>
-          ))}
+          {tokens.map(
+            ({ id, name, prefix, role, groups, state, expires_at: expires, last_used_on: used, ...quotas }) => (
+              <tr key={id}>
+                <th scope="row">
+                  <Text value={name} /> <code class="muted">{prefix}…</code>
+                </th>
+                <td data-label="Role">
+                  {role} {groups.length > 0 && <span class="muted">in {groups.join(', ')}</span>}
+                </td>
+                <td data-label="Quotas">{quotasText(quotas)}</td>
+                <td data-label="State">{state}</td>
+                <td data-label="Expires">{instant(expires)}</td>
+                <td data-label="Last used">{used ?? 'never'}</td>
+                <td>
+                  {state === 'active' && (
+                    <button type="button" class="small" disabled={isBusy} onClick={() => revoke(id)}>
+                      Revoke
+                      <span class="unseen">
+                        {' '}
+                        <Text value={name} />
+                      </span>
+                    </button>
+                  )}
+                </td>
+              </tr>
+            ),
+          )}
         </tbody>
       </table>
       <p class="live-error" role="alert">
@@ -138,4 +178,12 @@ function TokenTable({ tokens, onChange }: { readonly tokens: readonly Token[]; r
       </p>
     </>
   );
+}
+
+function quotasText({ rate, waiting }: Pick<Token, 'rate' | 'waiting'>): string {
+  const parts = [
+    rate === null ? undefined : `${plural(rate, 'request')} per minute`,
+    waiting === null ? undefined : plural(waiting, 'waiting order'),
+  ].filter(part => part !== undefined);
+  return parts.length === 0 ? 'as the server' : parts.join(', ');
 }
