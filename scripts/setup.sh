@@ -46,5 +46,6 @@ fi
 
 if [ "$mode" = deep ]; then
   bash "$(dirname "$0")/clean-debian.sh"
+  bash "$(dirname "$0")/caddy.sh"
   node "$(dirname "$0")/nodes.mjs"
 fi

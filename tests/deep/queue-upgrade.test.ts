@@ -31,7 +31,11 @@ async function team() {
   });
   const start = (program: string, args: readonly string[], more: Record<string, string> = {}): Started => {
     const env = { ...process.env, NO_COLOR: '1', TMPDIR: place.temp, PROCTOR_QUEUE: url, ...more };
-    const child = spawn(process.execPath, [program, ...args], { cwd: place.cwd, env, stdio: ['ignore', 'pipe', 'pipe'] });
+    const child = spawn(process.execPath, [program, ...args], {
+      cwd: place.cwd,
+      env,
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
     const one = new Started(child);
     started.push(one);
     return one;

@@ -1,9 +1,10 @@
 import { Fault } from '../../base/fault.ts';
-import { readRegular } from '../../base/regular.ts';
+import { followLink, readRegular } from '../../base/regular.ts';
 
-/** The token for a server: in a file, or in PROCTOR_TOKEN. */
+/** The token for a server: in a file, which may be a link, as mounted secrets are; or in PROCTOR_TOKEN. */
 export function serverToken(file: string | undefined): string {
-  const text = file === undefined ? process.env['PROCTOR_TOKEN'] : readRegular(file, TOKEN_BYTES_MAX)?.toString();
+  const text =
+    file === undefined ? process.env['PROCTOR_TOKEN'] : readRegular(followLink(file), TOKEN_BYTES_MAX)?.toString();
   if (text === undefined || text.trim() === '')
     throw new Fault('usage', 'The server needs a token. Set PROCTOR_TOKEN, or specify --token-file FILE.');
   return text.trim();

@@ -180,7 +180,9 @@ export class Offers {
     if (!request || (row && row.workers > 0)) return;
     const [, ...names] = request.needs.split('+');
     const secrets = names.map(name => ` --secret ${name}`).join('');
-    this.#warn(`No worker can make these attempts. Start one of this release with: proctor worker --queue URL${secrets}`);
+    this.#warn(
+      `No worker can make these attempts. Start one of this release with: proctor worker --queue URL${secrets}`,
+    );
   }
 
   /** Skips a warning that repeats the one before. */
