@@ -45,8 +45,8 @@ const CHANGES: Readonly<Record<string, readonly [before: string, after: string]>
 
 const changed: Plugin = {
   name: 'changed',
-  setup({ onLoad }) {
-    onLoad({ filter: /\/(?:attempt-question|migrations)\.ts$/ }, ({ path: file }) => {
+  setup(next) {
+    next.onLoad({ filter: /\/(?:attempt-question|migrations)\.ts$/ }, ({ path: file }) => {
       const text = readFileSync(file, 'utf8');
       const [before, after] = CHANGES[path.basename(file)] ?? ['', ''];
       if (text.split(before).length !== 2) throw new Error(`${path.basename(file)} has changed: adapt this test.`);
