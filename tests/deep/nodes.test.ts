@@ -5,6 +5,8 @@ import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { canonicalize } from '../../src/base/canonical.ts';
 import { loadContracts } from '../../src/contracts/catalogue.ts';
+import { TestPostgres } from '../support/postgres.ts';
+import { Started, until } from '../support/runs.ts';
 import { proctor, ROOT, temporaryFolder } from '../support/support.ts';
 import { nodeReleases, packInto } from '../support/tarball.ts';
 
@@ -17,11 +19,16 @@ const releases = nodeReleases();
 const folder = mkdtempSync(path.join(tmpdir(), 'proctor-nodes-'));
 const { version } = JSON.parse(readFileSync(path.join(ROOT, 'package.json'), 'utf8')) as { version: string };
 let tarball: string;
-beforeAll(() => {
+let postgres: TestPostgres;
+beforeAll(async () => {
   chmodSync(folder, 0o755);
   tarball = packInto(folder);
+  postgres = await TestPostgres.start();
 });
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
+afterAll(async () => {
+  rmSync(folder, { recursive: true, force: true });
+  await postgres.stop();
+});
 
 /** Every supported release line. */
 describe.each(['20.19', '22', '24'])('on Node %s', line => {
@@ -74,6 +81,26 @@ describe.each(['20.19', '22', '24'])('on Node %s', line => {
     const compared = proctor('compare');
     expect(compared.code, compared.said).toBe(1);
     expect(compared.said).toContain('Regression');
+  });
+
+  test('the queue and its worker run with PostgreSQL, and a worker of a server loads', async () => {
+    const cwd = temporaryFolder();
+    const env = { ...process.env, NO_COLOR: '1', PROCTOR_QUEUE: await postgres.database(), PROCTOR_TOKEN: 'pt_x' };
+    const start = (...words: string[]): Started =>
+      new Started(
+        spawn(node, [path.join(ROOT, 'dist', 'proctor.js'), ...words], { cwd, env, stdio: ['ignore', 'pipe', 'pipe'] }),
+      );
+    expect(await start('queue', 'migrate').ended).toMatchObject({ code: 0, stderr: '' });
+    const worker = start('worker', '--queue');
+    onTestFinished(() => worker.kill('SIGKILL'));
+    await until('the worker is ready', () => worker.stderr.includes(' is ready. ') || worker.isOver);
+    worker.kill('SIGTERM');
+    expect(await worker.ended).toMatchObject({ code: 0, stderr: expect.stringContaining(' is ready. ') as string });
+    const other = await start('worker', '--on', 'ftp://127.0.0.1').ended;
+    expect(other).toMatchObject({
+      code: 2,
+      stderr: 'error: The URL of the server must start with http:// or https://.\n',
+    });
   });
 
   test('the verifier gives the same verdicts on valid and broken documents', async () => {
