@@ -32,3 +32,13 @@ export function newToken(): string {
 export function random(): number {
   return Math.random();
 }
+
+/** A W3C trace id: 32 hexadecimal digits. */
+export function newTraceId(): string {
+  return randomBytes(16).toString('hex');
+}
+
+/** A W3C span id: 16 hexadecimal digits. */
+export function newSpanId(): string {
+  return randomBytes(8).toString('hex');
+}

@@ -31,6 +31,7 @@ export type ResumeOptions = Pick<
   | 'onVerdict'
   | 'onFolder'
   | 'onWarning'
+  | 'tracer'
   | 'backoffMs'
   | 'breakerPausesMs'
   | keyof QueueOptions
@@ -105,6 +106,7 @@ const OPTIONS: Record<keyof ResumeOptions, true> = {
   onProgress: true,
   onVerdict: true,
   onWarning: true,
+  tracer: true,
   onFolder: true,
   backoffMs: true,
   breakerPausesMs: true,

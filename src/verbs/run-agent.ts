@@ -4,7 +4,7 @@ import type { TaskAttempt } from '../contracts/agent-step/attempt.ts';
 import type { AgentEvaluation } from '../contracts/agent-evaluation/index.ts';
 import type { TranscriptLine } from '../contracts/agent-step/reading.ts';
 import type { CheckResult } from '../contracts/check-result/index.ts';
-import type { LeftRunning } from '../contracts/capture.ts';
+import type { LeftRunning, Phase } from '../contracts/capture.ts';
 import type { Ending } from '../contracts/ending.ts';
 import type { AgentJudgement, AgentPlan } from '../evidence/agent/agent-run.ts';
 import { homeFrom } from '../evidence/run-folder/runs.ts';
@@ -83,6 +83,8 @@ export interface AgentRunResult {
   readonly base: AgentPlan['base'];
   readonly warnings: readonly string[];
   readonly durationMs: number;
+  /** When the agent's program ran; null if it did not start. */
+  readonly ran: Pick<Phase, 'startedAtMs' | 'durationMs'> | null;
   /** The id of the signing key, or null. */
   readonly keyId: string | null;
 }
@@ -233,5 +235,6 @@ function resultOf({ place, run, result, effective, violations, changes, needsRev
     base: plan.base,
     warnings: [...(typeof plan.runner === 'string' ? [] : (plan.runner.warnings ?? [])), ...judgement.warnings],
     durationMs: completedAtMs - plan.startedAtMs,
+    ran: capture.phases.find(({ name }) => name === 'execute') ?? null,
   };
 }

@@ -10,6 +10,7 @@ import type { Signer } from '../contracts/seal/index.ts';
 import type { Shard } from '../contracts/suite/index.ts';
 import { RUN_ID, type RunFolder } from '../evidence/run-folder/runs.ts';
 import { suitePlanIn } from '../evidence/suite/suite-resume.ts';
+import type { SuitePlan } from '../evidence/suite/suite-run.ts';
 import { takeOwnLock } from '../execute/host/locks.ts';
 import { HeldAnswers } from '../judge/suite/held-answers.ts';
 import type { Requested } from '../policy/effective-limits.ts';
@@ -17,11 +18,14 @@ import type { AgentOrder } from '../run/agent/order.ts';
 import type { AgentAsked } from '../run/suite/agent-asked.ts';
 import type { SuiteSettings } from '../run/suite/settings.ts';
 import { executeSuite as run, type SuiteAnswer, type SuiteContext } from '../run/suite/suite.ts';
+import type { Target } from '../run/suite/target.ts';
+import type { Tracer } from '../trace/tracer.ts';
 import { judgeOwnRun } from './judged.ts';
 import { laidOutSuite } from './lay-out-suite.ts';
 import { ledgerOf } from './ledger.ts';
 import type { QueueOptions } from './queue-choice.ts';
 import { targetFor } from './suite-targets.ts';
+import type { TracedSuiteResult } from './traced-suite.ts';
 
 /** A suite to run, its target and its limits. */
 export interface RunSuiteOptions extends Partial<SuiteSettings>, AgentAsked, QueueOptions {
@@ -85,6 +89,8 @@ export interface RunSuiteOptions extends Partial<SuiteSettings>, AgentAsked, Que
   readonly onFolder?: (place: RunFolder) => void;
   /** Called with warnings that do not affect the runs. */
   readonly onWarning?: (sentence: string) => void;
+  /** Exports spans. It makes no difference to the run or its evidence. */
+  readonly tracer?: Tracer;
   readonly backoffMs?: number;
   readonly breakerPausesMs?: readonly number[];
 }
@@ -153,6 +159,7 @@ export type StartedSuiteRun = Pick<
   | 'onVerdict'
   | 'onFolder'
   | 'onWarning'
+  | 'tracer'
   | 'backoffMs'
   | 'breakerPausesMs'
   | 'cwd'
@@ -171,8 +178,8 @@ export async function runAll(places: readonly RunFolder[], going: StartedSuiteRu
     if (!plan) throw new Fault('not_a_suite', 'The folder contains no suite run that has started.');
     going.onFolder?.(place);
     const held = new HeldAnswers();
-    const { answer, evaluation } = await whileAlone(place, async () => {
-      const sent = await run(place, await targetFor(plan, going, place.folder), {
+    const act = async (traced: (target: Target) => Target) => {
+      const sent = await run(place, traced(await targetFor(plan, going, place.folder)), {
         signal,
         signer: going.signer,
         ledger,
@@ -188,7 +195,8 @@ export async function runAll(places: readonly RunFolder[], going: StartedSuiteRu
       const judge = { home: going.home, signal };
       const judged = isJudged ? judgeOwnRun(place.folder, judge, going.signer, held).catch(ifStopped) : undefined;
       return { answer: sent, evaluation: await judged };
-    });
+    };
+    const { answer, evaluation } = await whileAlone(place, () => inSpan(plan, going, act));
     const notPassed = (evaluation?.cases ?? []).filter(({ verdict }) => verdict !== 'pass').slice(0, NAMED_MAX);
     if (evaluation) evaluations.push(evaluation);
     runs.push({
@@ -212,6 +220,17 @@ export async function runAll(places: readonly RunFolder[], going: StartedSuiteRu
     keyId: going.signer?.keyId ?? null,
     ...(shard && { shard: { index: shard.index, total: shard.total } }),
   };
+}
+
+/** Runs the suite in a span, if there is a tracer. */
+async function inSpan<Result extends TracedSuiteResult>(
+  plan: SuitePlan,
+  going: StartedSuiteRun,
+  act: (traced: (target: Target) => Target) => Promise<Result>,
+): Promise<Result> {
+  if (!going.tracer) return act(target => target);
+  const { tracedSuite } = await import('./traced-suite.ts');
+  return tracedSuite(going.tracer, plan, going, act);
 }
 
 /** Holds answers until they are judged. Early verdicts are loaded only if a reader watches. */

@@ -168,6 +168,7 @@ const OPTIONS: Record<keyof RunSuiteOptions, true> = {
   onProgress: true,
   onVerdict: true,
   onWarning: true,
+  tracer: true,
   onFolder: true,
   backoffMs: true,
   breakerPausesMs: true,

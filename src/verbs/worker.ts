@@ -13,6 +13,7 @@ import { settingsFrom } from '../run/suite/settings.ts';
 import type { Target } from '../run/suite/target.ts';
 import { declarationFaults } from '../targets/declaration-faults.ts';
 import type { BlobStore } from '../store/store.ts';
+import type { Tracer } from '../trace/tracer.ts';
 import { folderSpool } from '../work/spool.ts';
 import { runWorker, type WorkerEvent } from '../work/worker.ts';
 import { declaredFor } from './declared.ts';
@@ -47,6 +48,8 @@ export interface WorkerOptions {
   readonly signal?: AbortSignal;
   readonly onReady?: (ready: { readonly worker: string; readonly keyId: string }) => void;
   readonly onEvent?: (event: WorkerEvent) => void;
+  /** Exports a span for every attempt, below the span of the run. */
+  readonly tracer?: Tracer;
 }
 
 /** A server with `--queue`, and a token with the role worker. */
@@ -67,6 +70,7 @@ export async function runQueueWorker(options: WorkerOptions): Promise<void> {
   const needs = offeredNeeds(Object.keys(secrets));
   const name = checkedName(options.name ?? `${hostname().slice(0, HOST_CHARS)}-${newCorrelationId().slice(0, 8)}`);
   const signer = signerAt(cwd, options.signingKey) ?? newSigner(cwd);
+  options.tracer?.protect(Object.values(secrets));
   const { runner_id: _, ...identity } = runnerHere([]).identity;
   const own = { name, version: VERSION, environmentHash: contentHash(identity), signer };
   await withSource(options, cwd, async ({ queue, store, claimMs }) => {
@@ -77,7 +81,10 @@ export async function runQueueWorker(options: WorkerOptions): Promise<void> {
       slots,
       reporter: { ...own, store },
       ...(claimMs !== undefined && { claimMs }),
-      makeTarget: (question, connections) => workerTarget(question, connections, secrets, options.allowTargets),
+      makeTarget: async (question, connections) => {
+        const target = await workerTarget(question, connections, secrets, options.allowTargets);
+        return options.tracer ? tracedWork(target, question, options.tracer, name) : target;
+      },
       spool: folderSpool(path.join(homeFrom(cwd), 'spool')),
       drainMs,
       signal: options.signal ?? new AbortController().signal,
@@ -127,6 +134,7 @@ const OPTIONS: Record<keyof WorkerOptions, true> = {
   signal: true,
   onReady: true,
   onEvent: true,
+  tracer: true,
 };
 
 function checkedName(name: string): string {
@@ -172,6 +180,18 @@ async function workerTarget(
   return target.kind === 'declared'
     ? declaredFor(target, { request }, { secrets }, settings)
     : httpFor(target, { request }, { headers, secrets }, settings);
+}
+
+/** Adds the span of the worker to every attempt. */
+async function tracedWork(target: Target, question: AttemptQuestion, tracer: Tracer, worker: string): Promise<Target> {
+  const { tracedTarget } = await import('../run/suite/traced-target.ts');
+  return tracedTarget(target, {
+    tracer,
+    span: 'proctor.work',
+    runId: question.run_id,
+    target: question.target,
+    worker,
+  });
 }
 
 /** The request may come from anyone who can write to the queue: a header such as `host` would lead to another target. */

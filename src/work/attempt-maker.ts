@@ -58,7 +58,8 @@ export class AttemptMaker {
     const startedMs = monotonicMs();
     const one = question.case as SuiteCase;
     const { key, attempt } = question;
-    const asked = await target.ask({ one, key, attempt, signal: held.signal }).catch((): AttemptResult => {
+    const { trace } = held.claim.request;
+    const asked = await target.ask({ one, key, attempt, signal: held.signal, trace }).catch((): AttemptResult => {
       return { latencyMs: Math.round(monotonicMs() - startedMs), outcome: WORKER_FAULT };
     });
     if (held.stopped === 'lost') return undefined;

@@ -9,6 +9,7 @@ import { areFine, checkLines } from '../text/check-text.ts';
 import { checkOf } from '../options/check-option.ts';
 import { refusalLines } from '../text/door-text.ts';
 import { interruptions } from '../options/interruptions.ts';
+import { tracingHere } from '../options/tracing.ts';
 import { taskOf } from '../options/task.ts';
 import { stderr, stdout } from '../text/out.ts';
 import { type Paint, paintFor } from '../text/paint.ts';
@@ -72,14 +73,16 @@ export interface RunAgentFlags {
 export async function runAgentCommand(flags: RunAgentFlags): Promise<number> {
   const paint = paintFor(2);
   const interrupt = interruptions();
+  const tracing = await tracingHere();
   try {
-    const result = await runAgent({
+    const options: RunAgentOptions = {
       ...agentOptionsOf(flags),
       signal: interrupt.signal,
       onEvent: line => show(line, paint),
       onWarning: sentence => stderr.write(`${paint('note', 'warning')}: ${printable(sentence)}\n`),
       onWait: () => stderr.write(paint('faint', WAITING)),
-    });
+    };
+    const result = await (tracing ? tracing.agent(runAgent, options) : runAgent(options));
     if (flags.json) stdout.write(`${printableJson(asJson(result))}\n`);
     else {
       if (result.finalResponse !== null) stdout.write(`${shownText(result.finalResponse)}\n`);
@@ -90,6 +93,7 @@ export async function runAgentCommand(flags: RunAgentFlags): Promise<number> {
     return exitOfStopped(error, interrupt.exit(), flags.json === true);
   } finally {
     await closeLauncher();
+    await tracing?.end();
     interrupt.end();
   }
 }

@@ -8,6 +8,7 @@ import { closeLauncher } from '../../verbs/launcher.ts';
 import { runErrorOf } from '../../verbs/run-error.ts';
 import { type IntentRunResult, runIntent, type RunIntentOptions } from '../../verbs/run-intent.ts';
 import { interruptions } from '../options/interruptions.ts';
+import { tracingHere } from '../options/tracing.ts';
 import { LiveText } from '../text/live.ts';
 import { stderr, stdout } from '../text/out.ts';
 import { type Paint, paintFor } from '../text/paint.ts';
@@ -50,8 +51,9 @@ export async function runIntentCommand(intent: string, flags: RunIntentFlags): P
     onWarning: sentence => stderr.write(`${paint('note', 'warning')}: ${sentence}\n`),
     onWait: () => stderr.write(paint('faint', WAITING)),
   };
+  const tracing = await tracingHere();
   try {
-    const answer = await runIntent(options);
+    const answer = await (tracing ? tracing.intent(runIntent, options) : runIntent(options));
     live.stdout.end();
     live.stderr.end();
     const result = flags.internal ? { ...answer.result, ...answer.internal } : answer.result;
@@ -63,6 +65,7 @@ export async function runIntentCommand(intent: string, flags: RunIntentFlags): P
     return interrupt.exit() ?? code;
   } finally {
     await closeLauncher();
+    await tracing?.end();
     interrupt.end();
   }
 }

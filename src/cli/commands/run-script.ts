@@ -5,6 +5,7 @@ import { SCRIPT_LIMITS } from '../../contracts/script-limits.ts';
 import { closeLauncher } from '../../verbs/launcher.ts';
 import { runScript, type RunScriptOptions, type ScriptRunResult } from '../../verbs/run-script.ts';
 import { interruptions } from '../options/interruptions.ts';
+import { tracingHere } from '../options/tracing.ts';
 import { scriptLimitsFrom } from '../options/script-limit-flags.ts';
 import { LiveText } from '../text/live.ts';
 import { stderr, stdout } from '../text/out.ts';
@@ -50,8 +51,9 @@ export async function runScriptCommand(
     onWait: () => stderr.write(paint('faint', WAITING)),
     ...defined({ profile, sandbox, isolation, keepCredentials, copyOutputTo }),
   };
+  const tracing = await tracingHere();
   try {
-    const result = await runScript(options);
+    const result = await (tracing ? tracing.script(runScript, options) : runScript(options));
     live.stdout.end();
     live.stderr.end();
     if (flags.json) stdout.write(`${printableJson(asJson(result))}\n`);
@@ -61,6 +63,7 @@ export async function runScriptCommand(
     return exitOfStopped(error, interrupt.exit(), flags.json === true);
   } finally {
     await closeLauncher();
+    await tracing?.end();
     interrupt.end();
   }
 }

@@ -13,6 +13,7 @@ import { gateOption } from '../text/gate-word.ts';
 import { checkOf } from '../options/check-option.ts';
 import { headerOf } from '../options/headers.ts';
 import { interruptions } from '../options/interruptions.ts';
+import { tracingHere } from '../options/tracing.ts';
 import { type LimitFlags, limitsFromFlags } from '../options/limit-flags.ts';
 import { mountOf } from '../options/mounts.ts';
 import { stayLean } from '../options/v8-heap.ts';
@@ -88,13 +89,14 @@ export async function runSuiteCommand(cases: string | undefined, flags: RunSuite
   const paint = paintFor(2);
   const interrupt = interruptions();
   const progress = new ProgressLine(stderr.write, watchedColumns(process.stderr, process.env));
+  const tracing = await tracingHere(() => progress.end());
   try {
     const watched = {
       ...namedKey(),
       environment: process.env,
       signal: interrupt.signal,
       onProgress: progress.show,
-      ...defined({ onVerdict: progress.onVerdict }),
+      ...defined({ onVerdict: progress.onVerdict, tracer: tracing?.tracer }),
       onFolder: ({ id }: { readonly id: string }) => progress.begin(id),
       onWarning: (sentence: string) => {
         progress.end();
@@ -125,6 +127,7 @@ export async function runSuiteCommand(cases: string | undefined, flags: RunSuite
     return exitOfStopped(error, interrupt.exit(), flags.json === true);
   } finally {
     await closeLauncher();
+    await tracing?.end();
     interrupt.end();
   }
 }

@@ -6,6 +6,7 @@ import { closeLauncher } from '../../verbs/launcher.ts';
 import { testProject, type TestOptions, type TestResult } from '../../verbs/test/test-project.ts';
 import { interruptions } from '../options/interruptions.ts';
 import { overridesFrom, type TestFlags } from '../options/test-flags.ts';
+import { tracingHere } from '../options/tracing.ts';
 import { stayLean } from '../options/v8-heap.ts';
 import { namedKey } from '../options/variables.ts';
 import { addStepSummary } from '../text/step-summary.ts';
@@ -29,8 +30,13 @@ interface TestCommandFlags extends TestFlags {
 export async function testCommand(suites: readonly string[], flags: TestCommandFlags): Promise<number> {
   stayLean();
   const interrupt = interruptions();
+  const tracing = await tracingHere();
   try {
-    const options = { ...optionsOf(suites, flags, interrupt.signal), ...shown(flags.json === true) };
+    const options = {
+      ...optionsOf(suites, flags, interrupt.signal),
+      ...shown(flags.json === true),
+      ...defined({ tracer: tracing?.tracer }),
+    };
     if (flags.watch && (flags.shard ?? flags.parts))
       throw new Fault('usage', 'Use --watch without --shard and --parts.');
     if (!flags.watch) {
@@ -55,6 +61,7 @@ export async function testCommand(suites: readonly string[], flags: TestCommandF
     return last?.exitCode ?? interrupt.exit() ?? 0;
   } finally {
     await closeLauncher();
+    await tracing?.end();
     interrupt.end();
   }
 }

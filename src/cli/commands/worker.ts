@@ -4,6 +4,7 @@ import { printable } from '../../base/printable.ts';
 import { runQueueWorker, type WorkerOptions } from '../../verbs/worker.ts';
 import { allowedOrigins } from '../options/origins.ts';
 import { interruptions } from '../options/interruptions.ts';
+import { tracingHere } from '../options/tracing.ts';
 import { serverToken } from '../options/server-token.ts';
 import { namedKey, queueAddress, variables } from '../options/variables.ts';
 import { stderr, stdout } from '../text/out.ts';
@@ -26,10 +27,16 @@ export async function workerCommand(flags: WorkerFlags): Promise<number> {
   const interrupt = interruptions();
   const source = sourceOf(flags);
   const { name, store } = flags;
+  const tracing = await tracingHere();
   try {
     await runQueueWorker({
       ...namedKey(),
-      ...defined({ name, store, allowTargets: flags.allowTarget && allowedOrigins(flags.allowTarget) }),
+      ...defined({
+        name,
+        store,
+        tracer: tracing?.tracer,
+        allowTargets: flags.allowTarget && allowedOrigins(flags.allowTarget),
+      }),
       ...source,
       environment: process.env,
       slots: flags.slots,
@@ -40,6 +47,7 @@ export async function workerCommand(flags: WorkerFlags): Promise<number> {
     });
     return interrupt.name() === 'SIGINT' ? SIGINT_EXIT : 0;
   } finally {
+    await tracing?.end();
     interrupt.end();
   }
 }

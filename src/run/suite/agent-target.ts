@@ -74,6 +74,7 @@ export function agentTarget(agent: CliAgent): Target {
           latencyMs: completedAtMs - plan.startedAtMs,
           runId: answer.place.id,
           agentRun: agentRunNote(answer, claims, text => maskerOf(agent).text(text)),
+          ran: answer.run.capture.phases.find(({ name }) => name === 'execute'),
           outcome: judged(answer, one, events, agent),
           ...(isStatus(judgement.apiStatus) && { httpStatus: judgement.apiStatus }),
         };

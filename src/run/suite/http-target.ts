@@ -9,6 +9,7 @@ import { type AskedApi, contentHint } from './failure-hints.ts';
 import { failedResponse, type ResponseFailure, responseFailure } from './http-failure.ts';
 import type { SuiteSettings } from './settings.ts';
 import type { AttemptResult, CaseQuestion, FailedAttempt, Target } from './target.ts';
+import { traceHeaders } from './trace-headers.ts';
 
 /** An API: where it is, what to send, and how to read the reply. */
 export interface HttpApi {
@@ -79,8 +80,9 @@ export function httpTarget(api: HttpApi): Target {
         asked = { url: `${api.origin}${call.path}`, kind: api.kind, redirects: api.redirects };
         const deadlineMs = settings.timeoutMs - (monotonicMs() - startedMs);
         const onData = frames && ((chunk: Buffer, atMs: number): void => frames.take(chunk, atMs));
-        const { method, path, headers, body } = call;
-        const { signal } = question;
+        const { method, path, body } = call;
+        const { signal, trace } = question;
+        const headers = { ...call.headers, ...traceHeaders(trace, call.headers) };
         const answer = await http.send({ method, path, headers, body, deadlineMs, onData, signal, ...limits });
         api.onExchange?.(call, answer);
         return answer;

@@ -10,6 +10,7 @@ import { judgedAnswer, roundedMs } from './http-target.ts';
 import type { McpChannel } from './mcp-channel.ts';
 import { McpSession } from './mcp-session.ts';
 import type { AttemptResult, CaseQuestion, Target } from './target.ts';
+import { traceHeaders } from './trace-headers.ts';
 
 export interface McpApi extends Omit<DeclaredApi, 'calls' | 'stream'> {
   readonly call: ToolCall;
@@ -30,12 +31,13 @@ export function mcpTarget(api: McpApi): Target {
   };
   const session = new McpSession(channel);
   const masking = maskingOf(api.secrets, api.keepCredentials);
-  const attempt = async ({ one, key }: CaseQuestion, startedMs: number): Promise<AttemptResult> => {
+  const attempt = async ({ one, key, trace }: CaseQuestion, startedMs: number): Promise<AttemptResult> => {
     const values = { ...fixed, ...questionValues(one, key) };
+    const declared = call.server.over === 'http' ? call.server.headers(values) : {};
     const told = await session.call({
       tool: call.tool,
       arguments: call.arguments(values),
-      headers: { ...(call.server.over === 'http' && call.server.headers(values)), 'idempotency-key': key },
+      headers: { ...declared, ...traceHeaders(trace, declared), 'idempotency-key': key },
       untilMs: startedMs + settings.timeoutMs,
     });
     if ('failed' in told) return failed(told.failed, startedMs);

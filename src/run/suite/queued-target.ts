@@ -42,11 +42,11 @@ export function queuedTarget(run: QueuedRun): Target {
   };
   return {
     isQueued: true,
-    async ask({ one, attempt, key, signal, onArrived }: CaseQuestion): Promise<AttemptResult> {
+    async ask({ one, attempt, key, signal, trace, onArrived }: CaseQuestion): Promise<AttemptResult> {
       const ask = await queuedText(writer.write(one, attempt, key), store);
       if (ask === undefined) return { latencyMs: 0, outcome: TOO_LARGE };
       const asked = { key, caseId: one.id, targetSha256, caseSha256: contentHash(one) };
-      const outcome = await offers.outcomeOf({ ...shared, key, ask }, signal);
+      const outcome = await offers.outcomeOf({ ...shared, key, ask, ...(trace !== undefined && { trace }) }, signal);
       if (outcome === undefined) return { latencyMs: 0, outcome: CANCELLED };
       if (outcome.is === 'reported') {
         const result = await read(outcome.report, asked, run, signal);

@@ -3,6 +3,7 @@ import type { RepairCounts } from '../../targets/repairs.ts';
 import type { AgentReply } from '../../targets/reply.ts';
 import type { MaskedKinds } from '../../base/masker.ts';
 import type { AgentRunNote, CaseArtifact } from '../../contracts/artifacts/index.ts';
+import type { Phase } from '../../contracts/capture.ts';
 import type { Asset } from '../../evidence/suite/suite-store.ts';
 import type { SuiteCase } from '../../contracts/suite/index.ts';
 
@@ -27,6 +28,8 @@ export interface CaseQuestion {
   /** From 1. */
   readonly attempt: number;
   readonly signal: AbortSignal;
+  /** A W3C `traceparent`, if the attempt is traced. */
+  readonly trace?: string | undefined;
   /** Called with the id of the run that answers, for a script or an agent. */
   readonly onRun?: (runId: string) => void;
   /**
@@ -43,12 +46,16 @@ export interface AttemptResult {
   readonly runId?: string;
   /** A summary of the run, for an agent. */
   readonly agentRun?: AgentRunNote;
+  /** When the program of an agent ran. Its events count from the start. */
+  readonly ran?: RanPhase | undefined;
   /** For an attempt that a worker made: its name, when it started, and the outcome that it signed, as a line. */
   readonly worker?: string;
   readonly startedAtMs?: number;
   readonly signedOutcome?: string;
   readonly outcome: Answered | FailedAttempt;
 }
+
+export type RanPhase = Pick<Phase, 'startedAtMs' | 'durationMs'>;
 
 export interface Answered {
   readonly ok: true;

@@ -12,6 +12,7 @@ import { type ResponseFailure, responseFailure } from './http-failure.ts';
 import { judgedAnswer, roundedMs } from './http-target.ts';
 import type { SuiteSettings } from './settings.ts';
 import type { AttemptResult, CaseQuestion, Target } from './target.ts';
+import { traceHeaders } from './trace-headers.ts';
 
 export interface WebSocketApi extends Omit<DeclaredApi, 'calls' | 'stream'> {
   readonly calls: ConversationCalls;
@@ -29,12 +30,12 @@ export function websocketTarget(api: WebSocketApi): Target {
   const { href: url, pathname } = checkedAddress(calls.url(fixed), 'ws');
   const client = new WebSocketClient();
   const masking = maskingOf(api.secrets, api.keepCredentials);
-  const converse = async (values: TemplateValues): Promise<SocketAnswer> => {
+  const converse = async (values: TemplateValues, trace: string | undefined): Promise<SocketAnswer> => {
     const headers = calls.headers(values);
     const messages = calls.messages(values);
     const answer = await client.converse({
       url,
-      headers,
+      headers: { ...headers, ...traceHeaders(trace, headers) },
       messages,
       isLast: calls.isLast,
       deadlineMs: settings.timeoutMs,
@@ -46,10 +47,10 @@ export function websocketTarget(api: WebSocketApi): Target {
     return answer;
   };
   return {
-    async ask({ one, key }: CaseQuestion): Promise<AttemptResult> {
+    async ask({ one, key, trace }: CaseQuestion): Promise<AttemptResult> {
       const startedMs = monotonicMs();
       try {
-        const answer = await converse({ ...fixed, ...questionValues(one, key) });
+        const answer = await converse({ ...fixed, ...questionValues(one, key) }, trace);
         const failure = socketFailure(answer, settings, { url, kind: 'websocket' });
         const outcome = judgedAnswer({ answer, failure, frames: { times: answer.frameMs } }, one.id, api, masking);
         const { latencyMs, status } = answer;

@@ -26,6 +26,7 @@ export interface TestOptions extends TestOverrides {
   readonly keys?: readonly string[];
   readonly cwd?: string;
   readonly environment?: RunSuiteOptions['environment'];
+  readonly tracer?: RunSuiteOptions['tracer'];
   readonly signingKey?: string;
   readonly signal?: AbortSignal;
   readonly onSuite?: (suite: SuiteTest) => void;

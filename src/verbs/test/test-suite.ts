@@ -118,10 +118,10 @@ function orderFor(
   options: TestOptions,
   as: 'baseline' | 'new',
 ): RunSuiteOptions {
-  const { environment, shard, signingKey, signal, onProgress, onVerdict, onFolder, onWarning } = options;
+  const { environment, shard, signingKey, signal, tracer, onProgress, onVerdict, onFolder, onWarning } = options;
   return {
     ...suite.options,
-    ...defined({ environment, shard, signingKey, signal, onProgress, onVerdict, onFolder, onWarning }),
+    ...defined({ environment, shard, signingKey, signal, tracer, onProgress, onVerdict, onFolder, onWarning }),
     cases: suite.cases,
     as,
     suite: suite.name,
