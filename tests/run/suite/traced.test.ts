@@ -35,7 +35,11 @@ describe('a suite against an HTTP agent', () => {
           { type: 'tool_call', ts, call_id: 'c1', tool: 'search', args: { q: PROMPT } },
           { type: 'tool_result', ts: ts + 20, call_id: 'c1', status: 'error', latency_ms: 20, payload_summary: SECRET },
         ];
-        saying({ events, final_output: { content_type: 'text', content: `the answer is ${SECRET}` } })(seen, response, 1);
+        saying({ events, final_output: { content_type: 'text', content: `the answer is ${SECRET}` } })(
+          seen,
+          response,
+          1,
+        );
       },
     });
     const baseUrl = await agent.start();
@@ -53,7 +57,9 @@ describe('a suite against an HTTP agent', () => {
     const attempt = collector.one('proctor.attempt', run);
     const asked = collector.one('invoke_agent', attempt);
     const tool = collector.one('execute_tool search', asked);
-    expect(new Set(collector.spans.map(({ traceId }) => traceId))).toEqual(new Set(['0af7651916cd43dd8448eb211c80319c']));
+    expect(new Set(collector.spans.map(({ traceId }) => traceId))).toEqual(
+      new Set(['0af7651916cd43dd8448eb211c80319c']),
+    );
     expect(run).toMatchObject({ parentSpanId: 'b7ad6b7169203331', kind: 1, isError: false });
     expect(run.attributes).toMatchObject({
       'proctor.run.kind': 'suite',
@@ -78,7 +84,10 @@ describe('a suite against an HTTP agent', () => {
       'proctor.tool.calls': 1,
     });
     expect(tool.endMs - tool.startMs).toBeCloseTo(20);
-    expect(tool).toMatchObject({ isError: true, attributes: { 'gen_ai.tool.call.id': 'c1', 'error.type': 'tool_error' } });
+    expect(tool).toMatchObject({
+      isError: true,
+      attributes: { 'gen_ai.tool.call.id': 'c1', 'error.type': 'tool_error' },
+    });
     for (const [inner, outer] of [
       [attempt, run],
       [asked, attempt],
@@ -88,7 +97,8 @@ describe('a suite against an HTTP agent', () => {
     }
 
     expect(agent.seen.map(({ headers }) => headers['traceparent'])).toEqual([parentOf(asked)]);
-    for (const word of [SECRET, 'giraffe', 'confidential', 'the answer', 'budget']) expect(collector.text).not.toContain(word);
+    for (const word of [SECRET, 'giraffe', 'confidential', 'the answer', 'budget'])
+      expect(collector.text).not.toContain(word);
     // The evidence does not show whether the run was traced.
     expect(everythingIn(folder).toString()).not.toContain('0af7651916cd43dd8448eb211c80319c');
     await expectValid(folder);
@@ -97,7 +107,8 @@ describe('a suite against an HTTP agent', () => {
   test('has a span for every attempt, with the class of its failure', async () => {
     const { collector, traced } = await tracedWorld();
     const agent = new Agent({
-      a: (seen, response, times) => (times === 1 ? json(response, { error: PROMPT }, 503) : answersWell(seen, response, times)),
+      a: (seen, response, times) =>
+        times === 1 ? json(response, { error: PROMPT }, 503) : answersWell(seen, response, times),
     });
     const { tracer, exporter } = traced();
     await ranSuite(['a'], { baseUrl: await agent.start(), tracer, retries: 1 });
@@ -105,7 +116,10 @@ describe('a suite against an HTTP agent', () => {
     const run = collector.one('proctor.run');
     const [first, second] = collector.all('proctor.attempt', run);
     if (!first || !second) throw new Error('an attempt is missing');
-    expect(first).toMatchObject({ isError: true, attributes: { 'proctor.attempt.number': 1, 'error.type': 'http_error' } });
+    expect(first).toMatchObject({
+      isError: true,
+      attributes: { 'proctor.attempt.number': 1, 'error.type': 'http_error' },
+    });
     expect(second).toMatchObject({ isError: false, attributes: { 'proctor.attempt.number': 2 } });
     expect(collector.one('invoke_agent', first).attributes).toMatchObject({ 'http.response.status_code': 503 });
     expect(agent.seen.map(({ headers }) => headers['traceparent'])).toEqual(
@@ -119,7 +133,12 @@ describe('a suite against an HTTP agent', () => {
     const call = { type: 'tool_call', call_id: 'c1', tool: 'search', args: {} };
     const done = { type: 'tool_result', call_id: 'c1', status: 'ok', latency_ms: 35 };
     const agent = new Agent({
-      counted: saying({ events: [{ ...call, ts: 1 }, { ...done, ts: 2 }] }),
+      counted: saying({
+        events: [
+          { ...call, ts: 1 },
+          { ...done, ts: 2 },
+        ],
+      }),
       repaired: saying({ events: [call, done] }),
     });
     const { tracer, exporter } = traced();
@@ -224,20 +243,21 @@ describe('a queued suite', () => {
     expect(collector.spans).toHaveLength(2);
   });
 
-  test.each(['ff-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01', `00-${'0'.repeat(32)}-b7ad6b7169203331-01`, 'x\r\ny: 1'])(
-    'does not pass on a forged trace: %j',
-    async trace => {
-      const { run, worker, queue, agent } = await queueWorld({ ids: ['a'] });
-      const forging = changedQueue(queue, {
-        async claim(...asked) {
-          const claims = await queue.claim(...asked);
-          return claims.map(claim => ({ ...claim, request: { ...claim.request, trace } }));
-        },
-      });
-      worker({ queue: forging });
-      const { runs } = await run();
-      expect(runs[0]).toMatchObject({ ok: 1 });
-      expect(agent.seen[0]?.headers).not.toHaveProperty('traceparent');
-    },
-  );
+  test.each([
+    'ff-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01',
+    `00-${'0'.repeat(32)}-b7ad6b7169203331-01`,
+    'x\r\ny: 1',
+  ])('does not pass on a forged trace: %j', async trace => {
+    const { run, worker, queue, agent } = await queueWorld({ ids: ['a'] });
+    const forging = changedQueue(queue, {
+      async claim(...asked) {
+        const claims = await queue.claim(...asked);
+        return claims.map(claim => ({ ...claim, request: { ...claim.request, trace } }));
+      },
+    });
+    worker({ queue: forging });
+    const { runs } = await run();
+    expect(runs[0]).toMatchObject({ ok: 1 });
+    expect(agent.seen[0]?.headers).not.toHaveProperty('traceparent');
+  });
 });
