@@ -97,6 +97,19 @@ describe('a command without a queue', () => {
   });
 });
 
+test('no file of the package loads the code for traces at once', () => {
+  const files = readdirSync(path.join(ROOT, 'dist')).filter(file => file.endsWith('.js'));
+  const texts = new Map(files.map(file => [file, readFileSync(path.join(ROOT, 'dist', file), 'utf8')]));
+  const ofTraces = files.filter(file => texts.get(file)?.includes('OTEL_SDK_DISABLED'));
+  expect(ofTraces).not.toEqual([]);
+  const importers = files.filter(file =>
+    [...(texts.get(file) ?? '').matchAll(/(?:from|import)\s*"\.\/([^"]+)"/g)].some(([, next]) =>
+      ofTraces.includes(next as string),
+    ),
+  );
+  expect(importers).toEqual([]);
+});
+
 describe('package.json', () => {
   test('has no script that npm runs when a user installs the tarball', () => {
     const { scripts } = manifest();

@@ -14,6 +14,7 @@ import type * as intent from './run-intent.ts';
 import type * as script from './run-script.ts';
 import type * as suite from './run-suite.ts';
 import type * as testing from './test/test-project.ts';
+import type * as traces from './tracing.ts';
 import type * as unpacking from './unpack.ts';
 
 export { Fault } from '../base/fault.ts';
@@ -32,10 +33,15 @@ export type { IntentRunResult, RunIntentOptions } from './run-intent.ts';
 export type { RunScriptOptions, ScriptRunResult } from './run-script.ts';
 export type { RunSuiteOptions, SuiteRunResult } from './run-suite.ts';
 export type { TestOptions, TestResult } from './test/test-project.ts';
+export type { Tracing } from './tracing.ts';
 export type { UnpackedRun, UnpackOptions } from './unpack.ts';
 
 /** Runs a script inside limits that Proctor enforces, and seals the evidence. */
 export const runScript: typeof script.runScript = async options => (await import('./run-script.ts')).runScript(options);
+
+/** Exports OpenTelemetry spans, if the variables ask for it. */
+export const openTracing: typeof traces.openTracing = async (environment, warn) =>
+  (await import('./tracing.ts')).openTracing(environment, warn);
 
 /** Runs an agent on a task in a private clone, under a policy that Proctor enforces, and seals the evidence. */
 export const runAgent: typeof agent.runAgent = async options => (await import('./run-agent.ts')).runAgent(options);

@@ -14,10 +14,10 @@ import type { RunScriptOptions, ScriptRunResult } from './run-script.ts';
 import { endingAttributes, spanOfRun } from './traced-run.ts';
 
 /** Exports the spans of this process, as OpenTelemetry's variables say; undefined if they ask for nothing. */
-export function openTracing(
+export async function openTracing(
   environment: Readonly<Record<string, string | undefined>>,
   warn: (sentence: string) => void,
-): Tracing | undefined {
+): Promise<Tracing | undefined> {
   const { settings, warning } = traceSettings(environment);
   if (warning !== undefined) warn(warning);
   if (!settings) return undefined;
@@ -84,14 +84,14 @@ export class Tracing {
     const { tracer } = this;
     tracer.protect(Object.values(options.secrets ?? {}));
     const calls = new ToolCallList();
+    const onEvent = (line: TranscriptLine): void => {
+      calls.take(line);
+      options.onEvent?.(line);
+    };
     return spanOfRun(
       tracer,
       'agent',
       async runSpan => {
-        const onEvent = (line: TranscriptLine): void => {
-          calls.take(line);
-          options.onEvent?.(line);
-        };
         let agent: OpenSpan | undefined;
         const onFolder: RunAgentOptions['onFolder'] = place => {
           runSpan.set({ [OWN.runId]: place.id });

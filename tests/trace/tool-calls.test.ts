@@ -13,14 +13,15 @@ function spansOf(calls: ToolCallList, originMs: number | undefined) {
   const agent = tracer.begin('invoke_agent', { startMs: T0 });
   addToolSpans(tracer, agent, calls, originMs);
   agent.end({ endMs: T0 + 60_000 });
-  return spans.map(({ name, startMs, endMs, parentSpanId, attributes, isError }) => ({
-    name,
-    fromMs: startMs - T0,
-    toMs: endMs - T0,
-    isChild: parentSpanId === agent.context.spanId,
-    isError,
-    ...Object.fromEntries(attributes),
-  }));
+  return spans.map(({ name, startMs, endMs, parentSpanId, attributes, isError }) =>
+    Object.assign(Object.fromEntries(attributes), {
+      name,
+      fromMs: startMs - T0,
+      toMs: endMs - T0,
+      isChild: parentSpanId === agent.context.spanId,
+      isError,
+    }),
+  );
 }
 
 const called = (call: string, tool: string, at_ms: number): TranscriptLine => ({

@@ -99,6 +99,8 @@ function addRunsCommands(program: Command, ended: (code: number) => void): void 
 }
 
 const SCRIPT_EXITS = `
+If OTEL_EXPORTER_OTLP_ENDPOINT is set, Proctor exports OpenTelemetry spans to this collector.
+
 Exit codes:
   0  succeeded
   1  failed or timed out

@@ -254,6 +254,8 @@ Exit codes:
   2  cannot send as requested`;
 
 const EXITS = `
+If OTEL_EXPORTER_OTLP_ENDPOINT is set, Proctor exports OpenTelemetry spans to this collector.
+
 Exit codes:
   0  every case has an answer, and every limit is met
   1  a case has no answer, a limit is not met, or every judged case fails

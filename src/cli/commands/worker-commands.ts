@@ -27,6 +27,8 @@ const EXITS = `
 The worker signs every outcome with the key of its project, .proctor/keys/signing.key, or with PROCTOR_KEY. It creates
 a key if there is none.
 
+If OTEL_EXPORTER_OTLP_ENDPOINT is set, Proctor exports OpenTelemetry spans to this collector.
+
 Exit codes:
   0    drained after SIGTERM or SIGHUP
   2    the queue cannot be used, this machine cannot make attempts, or bad usage

@@ -47,15 +47,13 @@ export interface AttemptResult {
   /** A summary of the run, for an agent. */
   readonly agentRun?: AgentRunNote;
   /** When the program of an agent ran. Its events count from the start. */
-  readonly ran?: RanPhase | undefined;
+  readonly ran?: Pick<Phase, 'startedAtMs' | 'durationMs'> | undefined;
   /** For an attempt that a worker made: its name, when it started, and the outcome that it signed, as a line. */
   readonly worker?: string;
   readonly startedAtMs?: number;
   readonly signedOutcome?: string;
   readonly outcome: Answered | FailedAttempt;
 }
-
-export type RanPhase = Pick<Phase, 'startedAtMs' | 'durationMs'>;
 
 export interface Answered {
   readonly ok: true;

@@ -23,11 +23,10 @@ export interface AttemptTracing {
 
 /** Makes spans for every attempt, and passes the trace on to the target. The answers stay as they are. */
 export function tracedTarget(target: Target, tracing: AttemptTracing): Target {
-  const { evidence } = target;
   return {
     ask: question => ask(target, question, tracing),
     cancel: () => target.cancel(),
-    ...(evidence && { evidence: evidence.bind(target) }),
+    ...(target.evidence && { evidence: async () => (await target.evidence?.()) ?? [] }),
     close: () => target.close(),
     ...(target.isQueued && { isQueued: true }),
   };
