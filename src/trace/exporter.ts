@@ -1,6 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises';
+import { answerText } from '../base/answer-body.ts';
 import { random } from '../base/ids.ts';
-import { answerText } from '../base/origin-client.ts';
 import { otlpRequest } from './otlp.ts';
 import type { TraceSettings } from './settings.ts';
 import type { FinishedSpan, SpanSink } from './span.ts';
