@@ -71,7 +71,7 @@ function end(result: AttemptResult, attempt: OpenSpan, agent: OpenSpan | undefin
     if (outcome.ok) {
       const calls = new ToolCallList();
       for (const event of outcome.reply.events) calls.takeEvent(event);
-      addToolSpans(tracer, agent, calls, ran?.startedAtMs ?? originOf(outcome, calls, agent));
+      addToolSpans(tracer, agent, calls, ran?.startedAtMs ?? originOf(calls, agent));
     }
     agent.end({ errorType, ...(ran && { endMs: ran.startedAtMs + ran.durationMs }) });
   }
@@ -85,8 +85,7 @@ function usageOf({ reply }: Answered): SpanAttributes {
 }
 
 /** Events have usable times only if they are milliseconds since 1970, near the attempt. Others may count or be filled in. */
-function originOf({ repairs }: Answered, { calls }: ToolCallList, agent: OpenSpan): number | undefined {
-  if ('R1' in repairs) return undefined;
+function originOf({ calls }: ToolCallList, agent: OpenSpan): number | undefined {
   const [fromMs, toMs] = [agent.startMs - CLOCK_SKEW_MS, agent.nowMs() + CLOCK_SKEW_MS];
   const isNear = (ms: number): boolean => ms >= fromMs && ms <= toMs;
   return calls.every(({ startMs, endMs }) => isNear(startMs) && isNear(endMs ?? startMs)) ? 0 : undefined;
