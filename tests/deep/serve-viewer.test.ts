@@ -175,6 +175,7 @@ describe.each(Object.entries(WIDTHS))(
       const [address, shows] = view();
       const { page } = await viewed(address, size);
       await page.locator(shows).first().waitFor();
+      expect(await spilledFields(page)).toEqual([]);
       for (const colorScheme of ['light', 'dark'] as const) {
         await page.emulateMedia({ colorScheme });
         await pictured(page, `viewer-${name}-${width}-${colorScheme}`);
@@ -186,6 +187,17 @@ describe.each(Object.entries(WIDTHS))(
 );
 
 const isInside = (wider: number): boolean => wider <= 0;
+
+/** The fields that reach over the edge of their form or card. The padding of the page hides that from `overflow`. */
+const spilledFields = (page: Page): Promise<string[]> =>
+  page.evaluate(() =>
+    [...document.querySelectorAll('main input, main select, main textarea, main button')].flatMap(field => {
+      const box = field.closest('form, .card')?.getBoundingClientRect();
+      const { left, right, width } = field.getBoundingClientRect();
+      const isInside = !box || width === 0 || (left >= box.left - 0.5 && right <= box.right + 0.5);
+      return isInside ? [] : [`${field.outerHTML.slice(0, 80)} by ${Math.round(right - box.right)} px`];
+    }),
+  );
 
 /** An API that waits for a signal from the test before it answers. */
 class SlowApi {
