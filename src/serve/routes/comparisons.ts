@@ -46,7 +46,7 @@ const listComparisonsRoute = route({
     limit: z.optional(matching(/^(?:[1-9]\d?|100)$/, 'a number from 1 to 100')),
   }),
   gives: record({ comparisons: z.array(comparisonRow), next: z.nullable(z.string()) }),
-  refuses: REFUSALS,
+  refuses: { ...REFUSALS, page_gone: 410 },
   act: ({ query }, { server }) => server.comparisons.list({ ...query, limit: Number(query.limit ?? 50) }),
 });
 

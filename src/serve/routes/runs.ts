@@ -1,7 +1,7 @@
 import * as z from 'zod/mini';
 import { count, matching, record } from '../../contracts/shape.ts';
 import { Content, route } from '../http/route.ts';
-import { runAt, runId, runParams } from './run-at.ts';
+import { runAt, runParams } from './run-at.ts';
 
 const runRow = record({
   run_id: z.string(),
@@ -28,9 +28,10 @@ export const listRunsRoute = route({
     status: z.optional(z.string().check(z.maxLength(40))),
     q: z.optional(z.string().check(z.maxLength(200))),
     sort: z.optional(z.enum(['newest', 'oldest', 'longest'])),
-    after: z.optional(runId()),
+    after: z.optional(matching(/^(?:[\w.-]{1,100}\/)?[A-Za-z0-9][\w.-]{0,99}$/, 'the `next` of a page')),
     limit: z.optional(matching(/^(?:[1-9]\d?|1\d\d|200)$/, 'a number from 1 to 200')),
   }),
+  refuses: { page_gone: 410 },
   gives: record({ runs: z.array(runRow), total: z.nullable(count()), next: z.nullable(z.string()) }),
   act: async ({ query }, { server }) => {
     const bytes = await server.runPages.bytes({ ...query, limit: Number(query.limit ?? 50) });

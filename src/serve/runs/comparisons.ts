@@ -5,6 +5,7 @@ import { StampedCache } from '../../base/stamped-cache.ts';
 import { projectComparisons } from '../../verbs/reading/comparison-places.ts';
 import type { BaselineChoices, ComparisonOrder, ComparisonRow } from '../../verbs/reading/comparison-list.ts';
 import type { ReadingThreads } from '../../verbs/reading/reading-threads.ts';
+import { indexAfter } from './index-after.ts';
 
 interface Project {
   readonly cwd: string;
@@ -51,7 +52,7 @@ export class ComparisonIndex {
 
   async list({ run, after, limit }: ComparisonQuery): Promise<ComparisonListPage> {
     const places = projectComparisons(this.#project.home);
-    const from = 1 + places.findIndex(({ id }) => id === after);
+    const from = indexAfter(after, places, ({ id }) => id === after);
     const comparisons: ComparisonRow[] = [];
     for (const { folder } of places.slice(from)) {
       const row = await this.row(folder);

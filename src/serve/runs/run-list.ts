@@ -1,5 +1,6 @@
 import { monotonicMs } from '../../base/clock.ts';
-import type { RunIndex, RunRow } from './run-index.ts';
+import { indexAfter } from './index-after.ts';
+import type { RunIndex, RunPlace, RunRow } from './run-index.ts';
 
 /** Which runs to list, and in which order. */
 export interface RunQuery {
@@ -9,7 +10,7 @@ export interface RunQuery {
   /** A part of the id or of the subject. */
   readonly q?: string | undefined;
   readonly sort?: 'newest' | 'oldest' | 'longest' | undefined;
-  /** The last run of the page before. */
+  /** The last run of the page before: its id, or its lane and id. */
   readonly after?: string | undefined;
   readonly limit: number;
 }
@@ -22,15 +23,18 @@ export interface RunListPage {
   readonly next: string | null;
 }
 
+/** What a list of runs reads. */
+type ListedIndex = Pick<RunIndex, 'all' | 'row'>;
+
 /**
  * Pages of runs as JSON. Clients that ask for the same page within a quarter of a second share its bytes, because
  * encoding a text for each of them costs more than all guards together.
  */
 export class RunPages {
-  readonly #index: RunIndex;
+  readonly #index: ListedIndex;
   readonly #pages = new Map<string, { readonly bytes: Promise<Uint8Array>; readonly atMs: number }>();
 
-  constructor(index: RunIndex) {
+  constructor(index: ListedIndex) {
     this.#index = index;
   }
 
@@ -54,28 +58,40 @@ const SHARED_MS = 250;
 const PAGES_MAX = 100;
 
 /** One page of runs. Without a filter it reads only the rows of the page. */
-async function listedRuns(index: RunIndex, query: RunQuery): Promise<RunListPage> {
+async function listedRuns(index: ListedIndex, query: RunQuery): Promise<RunListPage> {
   const places = index.all();
+  const { limit, sort } = query;
+  const isAfter = (place: RunPlace): boolean => query.after === place.id || query.after === longName(place);
   if (isPlain(query)) {
-    const ordered = query.sort === 'oldest' ? places.toReversed() : places;
-    const from = 1 + ordered.findIndex(({ id }) => id === query.after);
-    const page = ordered.slice(from, from + query.limit);
+    const ordered = sort === 'oldest' ? places.toReversed() : places;
+    const rest = ordered.slice(indexAfter(query.after, ordered, isAfter));
+    const page = rest.slice(0, limit);
     const runs = await Promise.all(page.map(place => index.row(place)));
-    const isLast = from + page.length >= ordered.length;
-    return { runs, total: places.length, next: isLast ? null : (page.at(-1)?.id ?? null) };
+    return { runs, total: places.length, next: page.length < rest.length ? nameIn(places, page.at(-1)) : null };
   }
-  const rows: RunRow[] = [];
-  for (const place of places) {
-    const row = await index.row(place);
-    if (fits(row, query)) rows.push(row);
-  }
-  if (query.sort === 'oldest') rows.reverse();
-  if (query.sort === 'longest') rows.sort((a, b) => (b.duration_ms ?? -1) - (a.duration_ms ?? -1));
-  const from = 1 + rows.findIndex(({ run_id }) => run_id === query.after);
-  const runs = rows.slice(from, from + query.limit);
-  const isLast = from + runs.length >= rows.length;
-  return { runs, total: rows.length, next: isLast ? null : (runs.at(-1)?.run_id ?? null) };
+  const listed: { readonly place: RunPlace; readonly row: RunRow }[] = [];
+  for (const place of places) listed.push({ place, row: await index.row(place) });
+  if (sort === 'oldest') listed.reverse();
+  if (sort === 'longest') listed.sort((a, b) => (b.row.duration_ms ?? -1) - (a.row.duration_ms ?? -1));
+  const matches = ({ row }: { readonly row: RunRow }): boolean => fits(row, query);
+  // The last run of the page before may match no more, and still says where this page starts.
+  const from = indexAfter(query.after, listed, ({ place }) => isAfter(place));
+  const rest = listed.slice(from).filter(matches);
+  const page = rest.slice(0, limit);
+  return {
+    runs: page.map(({ row }) => row),
+    total: listed.filter(matches).length,
+    next: page.length < rest.length ? nameIn(places, page.at(-1)?.place) : null,
+  };
 }
+
+/** Both sides of a comparison may have a run with the same id. Then only the longer name says which one is meant. */
+function nameIn(places: readonly RunPlace[], place: RunPlace | undefined): string | null {
+  if (!place) return null;
+  return places.some(one => one.id === place.id && one.lane !== place.lane) ? longName(place) : place.id;
+}
+
+const longName = ({ lane, id }: RunPlace): string => `${lane}/${id}`;
 
 function isPlain({ kind, state, status, q, sort }: RunQuery): boolean {
   return !kind && !state && !status && !q && sort !== 'longest';

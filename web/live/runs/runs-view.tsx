@@ -5,7 +5,7 @@ import { RunId } from '../../shared/run-id.tsx';
 import { Text } from '../../shared/visible.tsx';
 import { Choice, SearchField } from '../fields.tsx';
 import { Notice, Refused, Stale } from '../notice.tsx';
-import { hrefWith, type Place } from '../router.ts';
+import { hrefWith, type Place, visit } from '../router.ts';
 import { useTitle } from '../title.ts';
 import { useAnswer } from '../use-answer.ts';
 import type { ViewProps } from '../views.tsx';
@@ -32,6 +32,12 @@ export function RunsView({ place }: ViewProps) {
       {value && <Stale refusal={refusal} />}
       {value ? (
         <RunTable page={value} place={place} isFiltered={asked.size > 0} />
+      ) : refusal?.code === 'page_gone' ? (
+        <Notice
+          title="This page is gone"
+          text={refusal.message}
+          action={['First page', () => visit(hrefWith(place, { after: '' }))]}
+        />
       ) : refusal ? (
         <Refused refusal={refusal} again={again} />
       ) : (
