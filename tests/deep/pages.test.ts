@@ -1,8 +1,8 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { chmodSync, copyFileSync, cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { type AddressInfo, createServer } from 'node:net';
 import path from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
+import { freePort } from '../support/free-port.ts';
 import { ROOT, temporaryFolder } from '../support/support.ts';
 
 const read = (page: string): string => readFileSync(path.join(ROOT, page), 'utf8');
@@ -111,11 +111,3 @@ targets:
 suites:
   desk: { cases: cases.yaml, target: desk, repeat: 5 }
 `;
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise(resolve => server.close(resolve));
-  return port;
-}

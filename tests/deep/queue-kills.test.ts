@@ -97,7 +97,9 @@ test('workers that start together in a new project share one key', async () => {
   const world = await chaosWorld(postgres, 1, answersWell);
   const workers = Array.from({ length: 8 }, () => world.worker(1));
   await until('all are ready', () => workers.every(({ stdout, isOver }) => stdout.includes('\n') || isOver));
-  const keys = workers.map(({ stdout, stderr }) => (JSON.parse(stdout.split('\n')[0] || '{}') as Ready).key_id ?? stderr);
+  const keys = workers.map(
+    ({ stdout, stderr }) => (JSON.parse(stdout.split('\n')[0] || '{}') as Ready).key_id ?? stderr,
+  );
   expect(new Set(keys).size).toBe(1);
   expect(keys[0]).toMatch(/^sha256:/);
 });

@@ -132,7 +132,6 @@ function publish(): void {
 async function ranSuites(): Promise<void> {
   const answer = (more: string) =>
     saying({
-      version: TAG,
       final_output: { content_type: 'text', content: `${TEXT}${LINK}${more}` },
       proposed_actions: [{ tool: TAG, action: LINK, arguments: { [TAG]: TEXT } }],
       events: [{ type: 'final_output', content_type: 'text', content: TEXT }],

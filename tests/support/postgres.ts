@@ -4,10 +4,10 @@
  */
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { chownSync, existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import pg from 'pg';
+import { freePort } from './free-port.ts';
 
 const VERSIONS = '/usr/lib/postgresql';
 /** Debian's `nobody`. PostgreSQL refuses to run as root. */
@@ -122,13 +122,4 @@ function program(name: string): string {
   const newest = versions.sort((a, b) => Number(b) - Number(a))[0];
   if (newest === undefined) throw new Error('PostgreSQL is not installed. Run scripts/setup.sh deep.');
   return path.join(VERSIONS, newest, 'bin', name);
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve));
-  const address = server.address();
-  await new Promise(resolve => server.close(resolve));
-  if (address === null || typeof address === 'string') throw new Error('There is no port.');
-  return address.port;
 }
