@@ -2,7 +2,7 @@
  * The third part of `npm run bench:queue`: what a thousand workers that wait cost the server and PostgreSQL. The workers are
  * in a process of their own.
  */
-import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
@@ -12,7 +12,7 @@ import { RemoteQueue } from '../src/queue/remote.ts';
 import { migrateQueueTables } from '../src/verbs/queue.ts';
 import { TestPostgres } from '../tests/support/postgres.ts';
 import { printRows, type Row } from './rows.ts';
-import { cpuMsOf, FILES_IN, median, rssMbOf, startServer, treeCpuMs } from './served.ts';
+import { cpuMsOf, FILES_IN, median, rssMbOf, startServer, treeCpuMs, workerToken } from './served.ts';
 
 const WORKERS = 1_000;
 const POLL_MS = 25_000;
@@ -28,7 +28,7 @@ async function main(): Promise<void> {
     const url = await postgres.database();
     await migrateQueueTables(url);
     const server = await startServer(folder, children, url);
-    const workers = () => start(['workers', server.url, newToken(folder)], children);
+    const workers = () => start(['workers', server.url, workerToken(folder)], children);
     const asked = async (): Promise<number> =>
       (await postgres.sql<{ n: number }>('select count(*)::int as n from proctor.worker', url))[0]?.n ?? 0;
     // The first requests load code, which is no cost of waiting.
@@ -82,12 +82,6 @@ function rowsOf({ idleMb, memory, serverMs, databaseMs, sessions }: Watched): Ro
     row('CPU of the server per second, ms', serverMs, 100, `each worker asks every ${POLL_MS / 1_000} s`),
     row('CPU of PostgreSQL per second, ms', databaseMs, 100, `${sessions} sessions`),
   ];
-}
-
-function newToken(cwd: string): string {
-  const program = path.resolve('dist', 'proctor.js');
-  const words = ['token', 'new', '--role', 'worker', '--name', 'workers', '--json'];
-  return (JSON.parse(execFileSync(process.execPath, [program, ...words], { cwd }).toString()) as { token: string }).token;
 }
 
 function start(words: readonly string[], children: ChildProcess[]): ChildProcess {

@@ -16,9 +16,15 @@ export interface Started {
 }
 
 /** Starts `proctor serve` for a project, without a limit that the benchmark would reach; with a queue, if it gets one. */
-export async function startServer(cwd: string, children: ChildProcess[], queue?: string): Promise<Started> {
+export async function startServer(
+  cwd: string,
+  children: ChildProcess[],
+  queue?: string,
+  store?: string,
+): Promise<Started> {
   const program = path.resolve('dist', 'proctor.js');
-  const args = ['serve', '--listen', '127.0.0.1:0', '--rate', '1000000', ...(queue === undefined ? [] : ['--queue'])];
+  const team = [...(queue === undefined ? [] : ['--queue']), ...(store === undefined ? [] : ['--store', store])];
+  const args = ['serve', '--listen', '127.0.0.1:0', '--rate', '1000000', ...team];
   const env = { ...process.env, ...(queue !== undefined && { PROCTOR_QUEUE: queue }) };
   const child = spawn(process.execPath, [program, ...args], { cwd, env, stdio: ['ignore', 'pipe', 'ignore'] });
   children.push(child);
@@ -31,6 +37,14 @@ export async function startServer(cwd: string, children: ChildProcess[], queue?:
   );
   const { token } = JSON.parse(made.toString()) as { token: string };
   return { pid: child.pid as number, url, headers: { authorization: `Bearer ${token}` } };
+}
+
+/** A new token for workers of the server of a project. */
+export function workerToken(cwd: string): string {
+  const program = path.resolve('dist', 'proctor.js');
+  const words = ['token', 'new', '--role', 'worker', '--name', 'workers', '--json'];
+  return (JSON.parse(execFileSync(process.execPath, [program, ...words], { cwd }).toString()) as { token: string })
+    .token;
 }
 
 export async function firstLine(child: ChildProcess): Promise<string> {

@@ -60,7 +60,7 @@ run=("$engine" run --network host --volume "$name:/srv/proctor" --read-only --tm
   --security-opt no-new-privileges --ulimit nofile=1024:1024 --ulimit nproc=4096:4096 --log-driver none)
 "${run[@]}" --rm proctor token new --role viewer --name image >/dev/null
 port=$((20000 + $$ % 10000))
-"${run[@]}" --rm --init --name "$name" proctor \
+"${run[@]}" --rm --name "$name" proctor \
   serve --listen "127.0.0.1:$port" --tls-behind-proxy --host proctor.example >"$work/log" 2>&1 &
 for _ in $(seq 100); do
   if answer=$(curl --silent --fail "http://127.0.0.1:$port/healthz"); then break; fi
