@@ -1,6 +1,7 @@
 import type * as z from 'zod/mini';
 import { keyIdOf, writtenKeyIn } from '../../base/ed25519.ts';
 import { parseInstant } from '../../base/clock.ts';
+import { Fault } from '../../base/fault.ts';
 import { bytesHash, type ContentHash } from '../../base/hash.ts';
 import { readJson } from '../../base/json.ts';
 import { type AttemptStatement, openAttempt } from '../../contracts/attempt-outcome/index.ts';
@@ -114,10 +115,15 @@ async function storedBytes(
   if (!pieces) return undefined;
   const chunks: Uint8Array[] = [];
   let length = 0;
-  for await (const piece of pieces) {
-    length += piece.length;
-    if (length > size) return undefined;
-    chunks.push(piece);
+  try {
+    for await (const piece of pieces) {
+      length += piece.length;
+      if (length > size) return undefined;
+      chunks.push(piece);
+    }
+  } catch (error) {
+    // A damaged blob stays damaged, so reading it again would not help. Its hash is compared next.
+    if (!(error instanceof Fault) || error.code !== 'blob_mismatch') throw error;
   }
   return Buffer.concat(chunks);
 }

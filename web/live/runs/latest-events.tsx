@@ -4,6 +4,9 @@ import { KINDS, Mark } from '../../shared/marks.tsx';
 import { Text } from '../../shared/visible.tsx';
 import type { CaseEvent, Followed } from './use-events.ts';
 
+/** A long list scrolls, also with the keyboard. */
+const SCROLLS = { tabIndex: 0 } as const;
+
 /** The newest lines of a run's journal, each once. */
 export function LatestEvents({ followed: { latest, isConnected } }: { readonly followed: Followed }) {
   return (
@@ -12,7 +15,7 @@ export function LatestEvents({ followed: { latest, isConnected } }: { readonly f
         Latest <span class="muted">{isConnected ? 'live' : 'connecting…'}</span>
       </h2>
       {latest.length === 0 && <p class="note">Nothing has happened yet.</p>}
-      <ol>
+      <ol {...SCROLLS}>
         {latest.map((event, index) => (
           <li key={event.id ?? `${event.kind}-${index}`} data-event={event.id ?? event.kind}>
             <EventText event={event} />
@@ -31,7 +34,7 @@ export function FailingCases({ followed: { failing } }: { readonly followed: Fol
       <h2 id="failing">
         Failing cases <span class="muted">the newest {plural(failing.length, 'case')}</span>
       </h2>
-      <ol>
+      <ol {...SCROLLS}>
         {failing.map(event => (
           <li key={event.data.case_id}>
             <CaseText event={event} />

@@ -1,0 +1,146 @@
+/**
+ * The page of a suite that workers make, in a real browser, while its server restarts, its page reloads, and its viewer cancels
+ * it. LIVE_CASES raises the number of cases.
+ */
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { findings, launch, overflow, pictured } from '../reports/browser.ts';
+import { answersWell } from '../run/suite/agent.ts';
+import { TestPostgres } from '../support/postgres.ts';
+import { until } from '../support/runs.ts';
+import { servedUntilStopped } from '../support/serve.ts';
+import { chaosWorld, expectHonest, HEARTBEAT } from './chaos-world.ts';
+
+let postgres: TestPostgres;
+let browser: Browser;
+beforeAll(async () => {
+  [postgres, browser] = await Promise.all([TestPostgres.start(), launch()]);
+});
+afterAll(async () => {
+  await browser.close();
+  await postgres.stop();
+});
+
+const CASES = Number(process.env['LIVE_CASES'] ?? 120);
+const SLOTS = 8;
+
+/** Keeps what the browser's own connections deliver, and how long each frame takes. */
+const RECORDER = `
+  window.seen = [];
+  window.opened = 0;
+  window.longestMs = 0;
+  let lastMs;
+  const frame = nowMs => {
+    if (lastMs !== undefined) window.longestMs = Math.max(window.longestMs, nowMs - lastMs);
+    lastMs = nowMs;
+    requestAnimationFrame(frame);
+  };
+  requestAnimationFrame(frame);
+  const Source = window.EventSource;
+  window.EventSource = class extends Source {
+    addEventListener(kind, ...more) {
+      super.addEventListener(kind, ...more);
+      if (kind === 'open') super.addEventListener(kind, () => window.opened++);
+      else if (kind !== 'error')
+        super.addEventListener(kind, ({ data }) => window.seen.push({ kind, line: JSON.parse(data).line }));
+    }
+  };
+`;
+
+interface SeenEvent {
+  readonly kind: string;
+  readonly line?: number;
+}
+
+const seenBy = (page: Page): Promise<SeenEvent[]> => page.evaluate('window.seen');
+
+async function endedIn(page: Page): Promise<number> {
+  return (await seenBy(page)).filter(({ kind }) => kind === 'case').length;
+}
+
+/** Everything that the page got is in the journal, in its order, and nothing is missing or there twice. */
+async function expectWhole(page: Page, journal: string): Promise<void> {
+  const lines = readFileSync(journal, 'utf8').trim().split('\n').length;
+  const numbered = async () => (await seenBy(page)).flatMap(({ line }) => (line === undefined ? [] : [line]));
+  await expect.poll(async () => (await numbered()).at(-1)).toBe(lines);
+  expect(await numbered()).toEqual(Array.from({ length: lines }, (_, index) => index + 1));
+}
+
+const latest = (page: Page) => page.getByRole('region', { name: 'Latest' });
+
+test('shows the cases of workers as they end, without a gap over restarts, reloads, a cancel and a resume', async () => {
+  const held: (() => void)[] = [];
+  let isHeld = true;
+  const closed = new Set<string>();
+  const world = await chaosWorld(postgres, CASES, (seen, response, times) => {
+    response.on('close', () => closed.add(seen.caseId));
+    if (isHeld) held.push(() => answersWell(seen, response, times));
+    else answersWell(seen, response, times);
+  });
+  const { place, agent, ids, folder } = world;
+  let [answered, released] = [0, 0];
+  /** Answers until this many cases have ended. */
+  const answer = async (count: number): Promise<void> => {
+    for (; released < count; released++) {
+      await until('a worker asks', () => held.length > 0);
+      held.shift()?.();
+    }
+    answered = count;
+  };
+  world.worker(SLOTS);
+  const running = world.conductor(['--concurrency', String(2 * SLOTS), ...HEARTBEAT]);
+  await until('the agent is asked', () => agent.seen.length === SLOTS);
+  const journal = path.join(folder, 'journal.ndjson');
+  let project = await servedUntilStopped(place.cwd);
+  onTestFinished(() => project.stop());
+  const { origin, secret } = project;
+  const page = await (await browser.newContext({ viewport: { width: 1280, height: 900 } })).newPage();
+  const complaints: string[] = [];
+  page.on('pageerror', error => void complaints.push(String(error)));
+  await page.addInitScript(RECORDER);
+  await page.goto(`${origin}/runs/r1#secret=${secret}`);
+  await latest(page).getByText('live', { exact: true }).waitFor();
+
+  await answer(Math.floor(CASES / 4));
+  await expect.poll(() => endedIn(page)).toBe(answered);
+  await latest(page)
+    .getByText(ids[0] ?? '', { exact: false })
+    .first()
+    .waitFor();
+
+  await project.stop();
+  await answer(Math.floor(CASES / 2));
+  project = await servedUntilStopped(place.cwd, { port: Number(new URL(origin).port) });
+  await expect.poll(() => endedIn(page)).toBe(answered);
+  await expectWhole(page, journal);
+  // The browser named the last event that it had. Otherwise, the server would have sent all of them again.
+  expect(await page.evaluate('window.opened')).toBe(2);
+
+  await page.reload();
+  await expect.poll(() => endedIn(page)).toBe(answered);
+  await answer(Math.floor((3 * CASES) / 4));
+  await expect.poll(() => endedIn(page)).toBe(answered);
+  await expectWhole(page, journal);
+  await pictured(page, 'live-queued-suite');
+  expect(await findings(page)).toEqual([]);
+  expect(await overflow(page)).toBeLessThanOrEqual(0);
+
+  await until('the workers are busy', () => held.length === SLOTS);
+  closed.clear();
+  await page.getByRole('region', { name: 'Verdict' }).getByRole('button', { name: 'Cancel' }).click();
+  expect((await running.ended).code).toBe(130);
+  await until('their connections are closed', () => closed.size === SLOTS);
+  await expectWhole(page, journal);
+
+  isHeld = false;
+  const resumed = await world.resumed().ended;
+  expect(resumed.code, resumed.stderr).toBe(0);
+  await expect.poll(async () => (await seenBy(page)).at(-1)?.kind).toBe('sealed');
+  await page.getByRole('link', { name: 'Download pack' }).or(page.getByText('The run is sealed.')).first().waitFor();
+  expectHonest(agent, folder, ids);
+  expect(complaints).toEqual([]);
+  const longestMs = Math.round(await page.evaluate<number>('window.longestMs'));
+  console.info(`${CASES} cases: longest frame ${longestMs} ms`);
+});
