@@ -11,7 +11,7 @@ import type { WorkerOffer } from '../src/queue/queue.ts';
 import { RemoteQueue } from '../src/queue/remote.ts';
 import { migrateQueueTables } from '../src/verbs/queue.ts';
 import { TestPostgres } from '../tests/support/postgres.ts';
-import { printRows, type Row } from './rows.ts';
+import { printRows, type Row, rowAtMost } from './rows.ts';
 import { cpuMsOf, FILES_IN, median, rssMbOf, startServer, treeCpuMs, workerToken } from './served.ts';
 
 const WORKERS = 1_000;
@@ -70,17 +70,20 @@ interface Watched {
 function rowsOf({ idleMb, memory, serverMs, databaseMs, sessions }: Watched): Row[] {
   const more = median(memory) - idleMb;
   const most = Math.max(...memory).toFixed(0);
-  const row = (what: string, ratio: number, max: number, detail: string): Row => ({
-    what: `${WORKERS} waiting workers: ${what}`,
-    ratio,
-    bound: `<= ${max}`,
-    holds: ratio <= max,
-    detail,
-  });
   return [
-    row('median RSS over the idle server, MB', more, 30, `${idleMb.toFixed(0)} MB idle, at most ${most}`),
-    row('CPU of the server per second, ms', serverMs, 100, `each worker asks every ${POLL_MS / 1_000} s`),
-    row('CPU of PostgreSQL per second, ms', databaseMs, 100, `${sessions} sessions`),
+    rowAtMost(
+      `${WORKERS} waiting workers: median RSS over the idle server, MB`,
+      more,
+      30,
+      `${idleMb.toFixed(0)} MB idle, at most ${most}`,
+    ),
+    rowAtMost(
+      `${WORKERS} waiting workers: CPU of the server per second, ms`,
+      serverMs,
+      100,
+      `each worker asks every ${POLL_MS / 1_000} s`,
+    ),
+    rowAtMost(`${WORKERS} waiting workers: CPU of PostgreSQL per second, ms`, databaseMs, 100, `${sessions} sessions`),
   ];
 }
 

@@ -11,6 +11,10 @@ export interface Row {
   readonly detail: string;
 }
 
+export function rowAtMost(what: string, ratio: number, max: number, detail: string): Row {
+  return { what, ratio, bound: `<= ${max}`, holds: ratio <= max, detail };
+}
+
 /** Prints the rows and stores them with `more`. The benchmark fails if a row exceeds its limit. */
 export function printRows(benchmark: string, rows: readonly Row[], more: object = {}): void {
   console.table(

@@ -102,8 +102,25 @@ class Worker {
       for (const claim of claims) void this.#attempt(claim, sentMs);
       return;
     }
-    const lost = new Set(await this.#context.queue.beat(claims));
-    for (const claim of claims) if (!lost.has(claim)) void this.#attempt(claim, nowMs);
+    const { lost, beatMs } = await this.#beatNow(claims, nowMs + Math.min(...claims.map(one => one.beatWithinMs)));
+    for (const claim of claims) if (!lost.has(claim)) void this.#attempt(claim, beatMs);
+  }
+
+  /** Beats for new claims. Repeats it while they may still be ours, because no other worker can make them yet. */
+  async #beatNow(
+    claims: readonly AttemptClaim[],
+    endMs: number,
+  ): Promise<{ readonly lost: ReadonlySet<AttemptClaim>; readonly beatMs: number }> {
+    for (;;) {
+      const beatMs = monotonicMs();
+      try {
+        return { lost: new Set(await this.#context.queue.beat(claims)), beatMs };
+      } catch (error) {
+        if (!(error instanceof Fault) || error.code === 'worker_refused' || monotonicMs() > endMs) throw error;
+        this.#tell({ is: 'unreachable', why: error.message });
+        await wait(RETRY_MS);
+      }
+    }
   }
 
   /** Waits until everything is settled, but stops attempts that take longer than the drain allows. */

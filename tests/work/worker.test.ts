@@ -75,6 +75,23 @@ describe('a worker', () => {
     expect(agent.times('a')).toBe(1);
   });
 
+  test('makes an attempt that it waited long for, even if the first beat fails', async () => {
+    const { run, worker, agent, queue } = await queueWorld({ ids: ['a'] });
+    let failures = 2;
+    const slow = changedQueue(queue, {
+      async claim(offer, free, wait) {
+        const claims = await queue.claim(offer, free, wait);
+        if (claims.length > 0) await new Promise(resolve => setTimeout(resolve, 2_100));
+        return claims;
+      },
+      beat: claims => (failures-- > 0 ? Promise.reject(unavailable('ETIMEDOUT')) : queue.beat(claims)),
+    });
+    const { events } = worker({ queue: slow });
+    expect((await run({ lost: 'never' })).runs[0]).toMatchObject({ ok: 1 });
+    expect(agent.times('a')).toBe(1);
+    expect(events).toContainEqual({ is: 'unreachable', why: 'The queue cannot be reached.' });
+  });
+
   test('keeps an outcome that comes too late in its spool', async () => {
     const { run, worker, queue } = await queueWorld({ ids: ['a'] });
     let isLate = true;
