@@ -7,6 +7,7 @@ import type { Shape } from '../contracts/shape.ts';
 import type { infer as Infer } from 'zod/mini';
 import type { AttemptClaim, Queue, QueueWait, Settlement, WorkerOffer } from './queue.ts';
 import { assertRequest, assertSettlement } from './requests.ts';
+import { QUEUE_DOWN } from './database-down.ts';
 import * as wire from './wire.ts';
 
 /**
@@ -163,13 +164,19 @@ function valueIn(text: string): unknown {
 function refusalOf(status: number, text: string): Fault {
   if (status >= 300 && status < 400)
     return new Fault('worker_refused', 'The server redirects to another address. Use that address, if you trust it.');
-  if (status === 429 || status >= 500) return unavailable(undefined);
-  const { error } = (valueIn(text) ?? {}) as { error?: { message?: unknown } };
+  const { error } = (valueIn(text) ?? {}) as { error?: { code?: unknown; message?: unknown } };
+  if (status === 429 || status >= 500) {
+    const isDown = error?.code === QUEUE_DOWN;
+    return unavailable(isDown ? new Fault(QUEUE_DOWN, 'The server says that its database is down.') : undefined);
+  }
   const message = typeof error?.message === 'string' ? error.message.slice(0, MESSAGE_CHARS_MAX) : '';
   return new Fault('worker_refused', message || `The server refuses this worker with status ${status}.`);
 }
 
-/** The cause has no code: even if the server is down, a conductor can still give up the attempts of this worker. */
+/**
+ * Only the server can say that the database is down. If the server is down itself, a conductor can still give up the
+ * attempts of this worker.
+ */
 function unavailable(cause: unknown): Fault {
   return new Fault('queue_unavailable', 'The server of the queue cannot be reached, or cannot reach the queue.', {
     cause,

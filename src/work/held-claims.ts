@@ -1,5 +1,5 @@
 import { monotonicMs } from '../base/clock.ts';
-import { codeOf } from '../base/fault.ts';
+import { isDatabaseDown } from '../queue/database-down.ts';
 import type { AttemptClaim, Queue } from '../queue/queue.ts';
 
 /** An attempt that this worker makes. */
@@ -107,15 +107,6 @@ class Held implements HeldClaim {
     this.#controller.abort();
   }
 }
-
-/** Whether the host of the database answers that no database runs there. A network that is cut looks different. */
-function isDatabaseDown(error: unknown): boolean {
-  const cause: unknown = error instanceof Error ? error.cause : undefined;
-  return DOWN.has(codeOf(cause));
-}
-
-/** Connection refused; and PostgreSQL is shutting down, has crashed, or is starting. */
-const DOWN: ReadonlySet<string> = new Set(['ECONNREFUSED', '57P01', '57P02', '57P03']);
 
 /** Beats per heartbeat, so that a lost one does not matter. */
 const BEATS = 4;

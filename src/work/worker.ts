@@ -34,7 +34,9 @@ export type WorkerEvent =
   /** The queue gave the attempt up, or withdrew it. `isSpooled` if there was an outcome. */
   | { readonly is: 'lost'; readonly key: string; readonly isSpooled: boolean }
   | { readonly is: 'unable'; readonly needs: string; readonly why: string }
+  /** Once per outage; then `reachable` when the queue answers again. */
   | { readonly is: 'unreachable'; readonly why: string }
+  | { readonly is: 'reachable' }
   | { readonly is: 'draining'; readonly attempts: number };
 
 /** Makes attempts until the signal, then waits for those under way. Rejects if it can no longer make any. */
@@ -60,6 +62,8 @@ class Worker {
   #active = 0;
   readonly #change = new Hint();
   #unable = '';
+  /** Why the queue cannot be reached. */
+  #away: string | undefined;
 
   constructor(context: WorkerContext) {
     const { queue, reporter, makeTarget, slots, onEvent = () => undefined } = context;
@@ -86,12 +90,20 @@ class Worker {
       try {
         const claims = await queue.claim(this.#offer(), free, { waitMs: this.#context.claimMs ?? CLAIM_MS, signal });
         await this.#begin(claims, sentMs);
+        this.#noteContact(undefined);
       } catch (error) {
         if (!(error instanceof Fault) || error.code === 'worker_refused') throw error;
-        this.#tell({ is: 'unreachable', why: error.message });
+        this.#noteContact(error.message);
         await wait(RETRY_MS, undefined, { signal }).catch(() => undefined);
       }
     }
+  }
+
+  /** Tells of an outage once, not for each try. */
+  #noteContact(away: string | undefined): void {
+    if (away === this.#away) return;
+    this.#away = away;
+    this.#tell(away === undefined ? { is: 'reachable' } : { is: 'unreachable', why: away });
   }
 
   /** The time to beat counts from the call. After a long one, a beat tells which claims are still ours. */

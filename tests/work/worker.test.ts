@@ -40,6 +40,18 @@ describe('a worker', () => {
     expect(events).toContainEqual({ is: 'lost', key: 'r1/a/1', isSpooled: false });
   });
 
+  test('tells of an outage once, and when it is over', async () => {
+    const { run, worker, queue } = await queueWorld({ ids: ['a'] });
+    let tries = 0;
+    const claim: Queue['claim'] = (...words) =>
+      ++tries <= 3 ? Promise.reject(unavailable('ECONNREFUSED')) : queue.claim(...words);
+    const { events } = worker({ queue: changedQueue(queue, { claim }) });
+    expect((await run()).runs[0]).toMatchObject({ ok: 1 });
+    expect(tries).toBeGreaterThan(3);
+    const told = events.filter(({ is }) => is === 'unreachable' || is === 'reachable').map(({ is }) => is);
+    expect(told).toEqual(['unreachable', 'reachable']);
+  });
+
   test('goes on while the database is down, because no conductor can give up its attempts', async () => {
     let answer = (): void => undefined;
     const { run, worker, agent, queue } = await queueWorld({

@@ -79,7 +79,8 @@ function watching(isJson: boolean): Pick<WorkerOptions, 'onReady' | 'onEvent'> {
           `${event.key} is lost: the queue gave it up.${event.isSpooled ? ' Its outcome is in .proctor/spool.' : ''}`,
         );
       if (event.is === 'unable') say(`This worker takes no more attempts for ${event.needs}: ${event.why}`);
-      if (event.is === 'unreachable') say(event.why);
+      if (event.is === 'unreachable') say(`${event.why} This worker keeps trying.`);
+      if (event.is === 'reachable') say('The queue can be reached again.');
       if (event.is === 'draining') say(`Waiting for ${event.attempts} attempts.`);
     },
   };

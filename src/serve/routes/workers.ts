@@ -3,6 +3,7 @@ import * as z from 'zod/mini';
 import { Fault } from '../../base/fault.ts';
 import type { ContentHash } from '../../base/hash.ts';
 import { matching, record } from '../../contracts/shape.ts';
+import { isDatabaseDown, QUEUE_DOWN } from '../../queue/database-down.ts';
 import {
   beatAnswerShape,
   beatBodyShape,
@@ -58,8 +59,14 @@ const beatRoute = route({
   body: beatBodyShape,
   bodyBytesMax: 8 * 1024 ** 2,
   gives: beatAnswerShape,
-  refuses,
-  act: async ({ body }, { server, who }) => ({ lost: await server.team.beat(who.id, body.tickets) }),
+  refuses: { ...refuses, [QUEUE_DOWN]: 503 },
+  act: async ({ body }, { server, who }) => ({
+    lost: await server.team.beat(who.id, body.tickets).catch((error: unknown) => {
+      if (isDatabaseDown(error))
+        throw new Fault(QUEUE_DOWN, 'The database of the queue is down. Go on, and beat again.', { cause: error });
+      throw error;
+    }),
+  }),
 });
 
 const settleRoute = route({

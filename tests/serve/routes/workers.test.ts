@@ -2,7 +2,9 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { expect, test } from 'vitest';
+import { Fault } from '../../../src/base/fault.ts';
 import { bytesHash } from '../../../src/base/hash.ts';
+import { isDatabaseDown } from '../../../src/queue/database-down.ts';
 import { MemoryQueue } from '../../../src/queue/memory.ts';
 import type { AttemptClaim, Queue, WorkerOffer } from '../../../src/queue/queue.ts';
 import { FolderStore } from '../../../src/store/folder.ts';
@@ -186,4 +188,24 @@ test('readyz reports an unreachable queue', async () => {
   expect((await send(at, 'GET', '/readyz')).status).toBe(200);
   isDown = true;
   await expect.poll(async () => (await send(at, 'GET', '/readyz')).code, { timeout: 10_000 }).toBe('queue_unavailable');
+});
+
+test('tells a worker that the database is down, so that it goes on; but not if the network is cut', async () => {
+  const memory = new MemoryQueue();
+  let code = 'ECONNREFUSED';
+  const down: Queue = Object.assign(Object.create(memory) as Queue, {
+    claim: memory.claim.bind(memory),
+    beat: () => Promise.reject(new Fault('queue_unavailable', 'away', { cause: Object.assign(new Error(), { code }) })),
+    close: memory.close.bind(memory),
+  });
+  const { worker } = await workerWorld({ queue: down });
+  const { queue } = await worker('w1');
+  await memory.offer([request('a')]);
+  const claims = await queue.claim(OFFER, 1, NOW);
+  const fault = async (): Promise<unknown> => queue.beat(claims).catch((error: unknown) => error);
+  expect(await fault()).toMatchObject({ code: 'queue_unavailable' });
+  expect(isDatabaseDown(await fault())).toBe(true);
+  code = 'ETIMEDOUT';
+  expect(await fault()).toMatchObject({ code: 'queue_unavailable' });
+  expect(isDatabaseDown(await fault())).toBe(false);
 });
