@@ -47,7 +47,10 @@ export class MemoryQueue implements Queue {
   #take(offer: WorkerOffer, free: number): readonly AttemptClaim[] {
     this.#seen.set(offer.worker, { offer, atMs: this.#clock.now() });
     const suitable = this.#waiting().filter(
-      ({ request }) => offer.protocols.includes(request.protocol) && offer.needs.includes(request.needs),
+      ({ request: { protocol, needs, notBy } }) =>
+        offer.protocols.includes(protocol) &&
+        offer.needs.includes(needs) &&
+        (notBy === undefined || offer.keyId !== notBy),
     );
     const claims: AttemptClaim[] = [];
     for (const entry of suitable.sort((a, b) => b.request.priority - a.request.priority)) {

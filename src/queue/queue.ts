@@ -35,13 +35,21 @@ export interface Queue {
 
 /** One attempt that any suitable worker can make. It contains the names of secrets, never their values. */
 export interface AttemptRequest {
-  /** `<run id>/<case id>/<attempt>`: the idempotency key. The same key is the same attempt. */
+  /**
+   * `<run id>/<case id>/<attempt>`: the idempotency key. The same key is the same attempt. `/<number>` follows if another
+   * worker makes the attempt again.
+   */
   readonly key: string;
   readonly runId: string;
   /** The version of `ask`. A worker claims only versions that it knows. */
   readonly protocol: number;
   /** What a worker must offer, such as `http`, `script/process/strict` or `agent/claude/sha256:…`. */
   readonly needs: string;
+  /**
+   * The id of a key: no worker that signs with it gets the attempt, because it made the same attempt before.
+   * Cannot be combined with `slots`.
+   */
+  readonly notBy?: string;
   /** Limits how many attempts at one target are active at once, over all runs and workers with the same `needs`. */
   readonly slots?: TargetSlots;
   /** From -10 to 10. Higher is earlier. */
@@ -71,6 +79,8 @@ export interface WorkerOffer {
   readonly slots: number;
   /** The version of Proctor. */
   readonly version: string;
+  /** The id of the key that signs its outcomes. A worker that hides it gets caught: the conductor checks who signed. */
+  readonly keyId?: string;
 }
 
 export interface AttemptClaim {

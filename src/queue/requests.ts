@@ -3,9 +3,9 @@ import { type AttemptRequest, QUEUE_TEXT_BYTES_MAX, SLOTS_MAX, type Settlement }
 
 /** Rejects a request that the queue cannot hold. */
 export function assertRequest(request: AttemptRequest): void {
-  const { key, runId, protocol, needs, slots, priority, timeoutMs, ask, trace } = request;
+  const { key, runId, protocol, needs, slots, priority, timeoutMs, ask, trace, notBy } = request;
   const broken = [
-    !KEY.test(key) && 'its key is not <run id>/<case id>/<attempt>',
+    !KEY.test(key) && 'its key is not <run id>/<case id>/<attempt>, or that and /<number>',
     !key.startsWith(`${runId}/`) && 'its key does not begin with the id of its run',
     !isCount(protocol, 1, PROTOCOL_MAX) && 'its protocol is not a version number',
     !NEEDS.test(needs) &&
@@ -17,6 +17,8 @@ export function assertRequest(request: AttemptRequest): void {
     !isCount(timeoutMs, TIMEOUT_MS_MIN, TIMEOUT_MS_MAX) && 'its timeout is not between 1 second and 24 hours',
     !isText(ask) && `its document is larger than ${QUEUE_TEXT_BYTES_MAX} bytes, or not valid text`,
     trace !== undefined && !TRACE.test(trace) && 'its trace is not a traceparent',
+    notBy !== undefined && !KEY_ID.test(notBy) && 'the key that must not make it is not the id of a key',
+    notBy !== undefined && slots && 'it has both a limit of slots and a key that must not make it',
   ].find(reason => typeof reason === 'string');
   if (broken) throw new Fault('attempt_request', `The queue cannot hold this attempt: ${broken}.`);
 }
@@ -40,11 +42,12 @@ function isCount(value: number, min: number, max: number): boolean {
   return Number.isInteger(value) && value >= min && value <= max;
 }
 
-const KEY = /^[A-Za-z0-9][\w.:-]{0,199}\/[A-Za-z0-9][\w.-]{0,99}\/[1-9]\d{0,5}$/;
+const KEY = /^[A-Za-z0-9][\w.:-]{0,199}\/[A-Za-z0-9][\w.-]{0,99}\/[1-9]\d{0,5}(?:\/[1-9]\d?)?$/;
 const NEEDS_CHARS_MAX = 300;
 const NEEDS = /^[\w.:@+=/-]{1,300}$/;
 const TARGET = /^[\x20-\x7e]{1,300}$/;
 const TRACE = /^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$/;
+const KEY_ID = /^sha256:[0-9a-f]{64}$/;
 const HALF_PAIR = /\p{Surrogate}/u;
 const PROTOCOL_MAX = 1000;
 const PRIORITY_MAX = 10;

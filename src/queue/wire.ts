@@ -1,5 +1,5 @@
 import * as z from 'zod/mini';
-import { between, count, matching, record } from '../contracts/shape.ts';
+import { between, contentHashText, count, matching, record } from '../contracts/shape.ts';
 import { type AttemptClaim, type AttemptRequest, type QueueOverview, SLOTS_MAX, type WorkerOffer } from './queue.ts';
 
 /** The longest that a server waits for an attempt before it answers a worker. */
@@ -19,6 +19,7 @@ export const claimBodyShape = record({
   needs: z.array(matching(/^[\w.:@+=/-]{1,300}$/, 'what a worker offers')).check(z.minLength(1), z.maxLength(64)),
   slots: whole(1, 256),
   version: matching(/^[\x20-\x7e]{1,100}$/, 'a version of Proctor'),
+  key_id: z.optional(contentHashText()),
   free: whole(1, CLAIMS_MAX),
   wait_ms: between(0, LONG_POLL_MS_MAX),
 });
@@ -93,8 +94,15 @@ export function wireOverview({ needs, workers, lostLastHour }: QueueOverview): W
   };
 }
 
-export function wireOffer({ worker, protocols, needs, slots, version }: WorkerOffer): WorkerOffer {
-  return { worker, protocols: [...protocols], needs: [...needs], slots, version };
+type WireOffer = Omit<z.infer<typeof claimBodyShape>, 'free' | 'wait_ms'>;
+
+export function wireOffer({ worker, protocols, needs, slots, version, keyId }: WorkerOffer): WireOffer {
+  const offer = { worker, protocols: [...protocols], needs: [...needs], slots, version };
+  return keyId === undefined ? offer : { ...offer, key_id: keyId };
+}
+
+export function offerOf({ worker, protocols, needs, slots, version, key_id: keyId }: WireOffer): WorkerOffer {
+  return { worker, protocols, needs, slots, version, ...(keyId !== undefined && { keyId }) };
 }
 
 export function wireClaim({ request, worker, id, begunAtMs, beatWithinMs }: AttemptClaim): WireClaim {

@@ -124,6 +124,20 @@ export function queueConformance(name: string, make: () => Promise<QueueUnderTes
       expect(keysOf(await queue.claim({ ...WORKER, needs: ['script/strict'] }, 8, NOW))).toEqual(['run/a/1']);
     });
 
+    test('keeps an attempt from workers with the key that made it before', async () => {
+      const { queue } = await made();
+      const [first, other] = ['a', 'b'].map(digit => `sha256:${digit.repeat(64)}`) as [string, string];
+      await queue.offer([
+        request('a', { key: 'run/a/1/1', notBy: first }),
+        request('b', { key: 'run/b/1/1', notBy: first }),
+        request('c', { key: 'run/c/1/1', notBy: other }),
+      ]);
+      expect(keysOf(await queue.claim({ ...WORKER, keyId: first }, 8, NOW))).toEqual(['run/c/1/1']);
+      const claims = await queue.claim({ ...WORKER, worker: 'w2', keyId: other }, 8, NOW);
+      expect(keysOf(claims).sort()).toEqual(['run/a/1/1', 'run/b/1/1']);
+      expect(await queue.settle(claims.map(claim => reported(claim)))).toHaveLength(2);
+    });
+
     test('delivers urgent attempts first, even among several kinds of work', async () => {
       const { queue } = await made();
       await queue.offer([request('low', { priority: -5 })]);

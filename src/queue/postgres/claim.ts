@@ -17,7 +17,7 @@ export async function claim(
     if (claims.length >= free) break;
     const left = free - claims.length;
     claims.push(
-      ...(await database.transaction(session => begin(session, engine, queue, worker.worker, left), lockFor(queue))),
+      ...(await database.transaction(session => begin(session, engine, queue, worker, left), lockFor(queue))),
     );
   }
   return claims;
@@ -48,10 +48,10 @@ async function begin(
   session: Session,
   engine: Engine,
   queue: string,
-  worker: string,
+  { worker, keyId }: WorkerOffer,
   count: number,
 ): Promise<readonly AttemptClaim[]> {
-  const fetched = await engine.fetch<JobData>(queue, count, session);
+  const fetched = await engine.fetch<JobData>(queue, count, session, keyId);
   const jobs = fetched.filter(job => isSound(job, queue));
   // Without a key it has no outcome. Left in the queue, it would stop every worker.
   const unsound = fetched.filter(job => !jobs.includes(job)).map(({ id }) => id);

@@ -54,11 +54,20 @@ export class Engine {
     await this.#boss.insert(queue, [...jobs], { db: asDb(session) });
   }
 
-  /** Makes waiting jobs active, the most urgent first. Limits are exact only if the caller holds the queue's lock. */
-  async fetch<Data extends object>(queue: string, count: number, session: Session): Promise<FetchedJob<Data>[]> {
+  /**
+   * Makes waiting jobs active, the most urgent first, except those of the group `except`. Limits are exact only
+   * if the caller holds the queue's lock.
+   */
+  async fetch<Data extends object>(
+    queue: string,
+    count: number,
+    session: Session,
+    except?: string,
+  ): Promise<FetchedJob<Data>[]> {
     const jobs = await this.#boss.fetch<Data>(queue, {
       batchSize: count,
       db: asDb(session),
+      ...(except !== undefined && { ignoreGroups: [except] }),
       ...(isLimited(queue) && { groupConcurrency: LIMITS }),
     });
     return jobs.map(({ id, data, heartbeatSeconds }) => ({ id, data, heartbeatMs: (heartbeatSeconds ?? 0) * 1000 }));
@@ -100,7 +109,8 @@ export interface EngineJob {
   readonly expireInSeconds: number;
   readonly heartbeatSeconds: number;
   readonly retentionSeconds: number;
-  readonly group?: { readonly id: string; readonly tier: string };
+  /** What limits slots, or the key that must not make the attempt. */
+  readonly group?: { readonly id: string; readonly tier?: string };
 }
 
 export interface FetchedJob<Data> {

@@ -35,7 +35,7 @@ export interface JobData {
 }
 
 function jobFor(request: AttemptRequest, heartbeatMs: number): EngineJob {
-  const { key, runId, slots, priority, timeoutMs } = request;
+  const { key, runId, slots, priority, timeoutMs, notBy } = request;
   const data: JobData = { run_id: runId, request };
   return {
     id: jobOf(key),
@@ -44,6 +44,7 @@ function jobFor(request: AttemptRequest, heartbeatMs: number): EngineJob {
     expireInSeconds: Math.ceil(timeoutMs / 1000),
     heartbeatSeconds: Math.ceil(heartbeatMs / 1000),
     retentionSeconds: WAITS_MAX_S,
+    ...(notBy !== undefined && { group: { id: notBy } }),
     ...(slots && { group: { id: slots.target, tier: String(slots.max) } }),
   };
 }

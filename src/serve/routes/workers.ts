@@ -9,6 +9,7 @@ import {
   beatBodyShape,
   claimBodyShape,
   claimsAnswerShape,
+  offerOf,
   settleAnswerShape,
   settleBodyShape,
   wireClaim,
@@ -36,7 +37,7 @@ const claimAttemptsRoute = route({
   refuses,
   act: async ({ body: { free, wait_ms: waitMs, ...offer } }, { server, who, signal, incoming }) => {
     server.checkReady();
-    const claims = await server.team.claim(who.id, offer, free, { waitMs, signal });
+    const claims = await server.team.claim(who.id, offerOf(offer), free, { waitMs, signal });
     try {
       if (signal.aborted) throw new Fault('client_gone', 'The client went away.');
       // The token may have been revoked meanwhile.

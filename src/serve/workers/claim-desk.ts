@@ -47,7 +47,10 @@ export class ClaimDesk {
   }
 }
 
-/** Workers with the same offer. If the queue has nothing for one of them, it has nothing for the others. */
+/**
+ * Workers with the same offer. If the queue has nothing for one of them, it has nothing for the others, except an attempt
+ * that the key of one must not make. So they take turns.
+ */
 class OfferGroup {
   readonly #queue: Queue;
   readonly #metrics: TeamMetrics;
@@ -113,7 +116,7 @@ class OfferGroup {
     else for (const { asking, isNew } of this.#waiters) if (!isNew) asking?.abort();
   }
 
-  /** Asks once for every worker that has just come, because that also notes it as alive; then for the oldest. */
+  /** Asks once for every worker that has just come, because that also notes it as alive; then for each in turn. */
   async #serve(): Promise<void> {
     this.#loops++;
     for (;;) {
@@ -130,6 +133,7 @@ class OfferGroup {
         const claims = await (waitMs === 0 ? this.#metrics.timed('claim', asked) : this.#metrics.watched(asked));
         this.#hasWork = claims.length > 0;
         if (claims.length > 0) waiter.end(claims);
+        else this.#goLast(waiter);
       } catch (error) {
         // Workers ask again at once, so they wait here while the database is unavailable.
         await pause(FAULT_MS);
@@ -146,15 +150,19 @@ class OfferGroup {
     this.#loops--;
   }
 
-  /** The worker to ask for: one that has just come, else the oldest, if there may be work or no other loop waits for it. */
+  /** The worker to ask for: a new one, else the next in turn, if there may be work or no other loop waits for it. */
   #next(): Waiter | undefined {
-    let oldest: Waiter | undefined;
+    let first: Waiter | undefined;
     for (const waiter of this.#waiters) {
       if (waiter.asking) continue;
       if (waiter.isNew) return waiter;
-      oldest ??= waiter;
+      first ??= waiter;
     }
-    return this.#hasWork || !this.#isWaiting ? oldest : undefined;
+    return this.#hasWork || !this.#isWaiting ? first : undefined;
+  }
+
+  #goLast(waiter: Waiter): void {
+    if (this.#waiters.delete(waiter)) this.#waiters.add(waiter);
   }
 
   /** Answers workers whose time is over or that went away. Returns when the next time is over. */
