@@ -94,6 +94,7 @@ export const catalogue: Readonly<Record<string, CatalogueEntry>> = {
     'attempt-outcome.v1',
     async () => (await import('./attempt-outcome/index.ts')).attemptOutcome,
   ),
+  'made-twice': ours('made-twice.v1', async () => (await import('./made-twice/index.ts')).madeTwice),
   evaluation: ours('evaluation.v1', async () => (await import('./evaluation/index.ts')).evaluation, [
     'evaluation.json',
   ]),

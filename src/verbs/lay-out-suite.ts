@@ -19,6 +19,7 @@ import { removeUnbegunSuite } from './recover.ts';
 import type { RunSuiteOptions, StartedSuiteRun } from './run-suite.ts';
 import { checkSuiteOptions } from './suite-options.ts';
 import { describeTarget } from './suite-targets.ts';
+import { twiceChoice } from './twice-choice.ts';
 import { checkedRunId, checkedSettings, inFolder } from './suite-words.ts';
 
 /** How a suite is prepared for another process. */
@@ -40,7 +41,11 @@ export async function laidOutSuite(
   const home = homeFrom(cwd);
   const signer = signerAt(cwd, options.signingKey);
   const described = await orderOf(options, home, cwd);
-  const order = casesPath === undefined ? described : { ...described, casesPath };
+  const order: SuiteOrder = {
+    ...described,
+    ...(casesPath !== undefined && { casesPath }),
+    ...(options.twice !== undefined && { twice: twiceChoice(options.twice, signer) }),
+  };
   const out = options.out === undefined ? path.join(home, 'runs') : path.resolve(cwd, options.out);
   const numbers = Array.from({ length: repeat }, (_, index) => index + 1);
   const ids = numbers.map(number => repetitionId(order.group, number));

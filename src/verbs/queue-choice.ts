@@ -19,6 +19,8 @@ export interface QueueOptions {
   readonly heartbeatMs?: number;
   /** Files with the public keys of the workers to trust; by default every worker of the queue. */
   readonly workerKeys?: readonly string[];
+  /** How long an attempt may wait for a second worker; by default its timeout and 30 seconds. */
+  readonly twiceWaitMs?: number;
 }
 
 /** Rejects options that contradict each other or that a queue cannot serve, before anything is written. */
@@ -79,4 +81,5 @@ export const QUEUE_OPTIONS: Record<keyof QueueOptions, true> = {
   targetSlots: true,
   heartbeatMs: true,
   workerKeys: true,
+  twiceWaitMs: true,
 };

@@ -1,11 +1,14 @@
 import { rmSync } from 'node:fs';
 import path from 'node:path';
 import { Fault } from '../base/fault.ts';
+import { askedAt } from '../contracts/suite/index.ts';
 import type { RunFolder } from '../evidence/run-folder/runs.ts';
 import { suiteCases } from '../evidence/suite/suite-folder.ts';
 import type { SuitePlan } from '../evidence/suite/suite-run.ts';
 import type { Queue } from '../queue/queue.ts';
+import { answeredCase } from '../run/suite/artifact.ts';
 import { queuedTarget } from '../run/suite/queued-target.ts';
+import type { TwiceRun } from '../run/suite/second-attempt.ts';
 import { settingsFrom } from '../run/suite/settings.ts';
 import type { Target } from '../run/suite/target.ts';
 import type { BlobStore } from '../store/store.ts';
@@ -42,7 +45,7 @@ export async function queuedFor(plan: SuitePlan, context: QueuedContext): Promis
   const settings = settingsFrom(request.settings);
   const { queue, lost = 'again', priority = 0, targetSlots, workerKeys, cwd = process.cwd(), onWarning } = context;
   if (typeof queue !== 'object') throw new Fault('internal', 'The queue is not open.');
-  return queuedTarget({
+  const queued = {
     queue,
     plan,
     side: request.version,
@@ -54,8 +57,20 @@ export async function queuedFor(plan: SuitePlan, context: QueuedContext): Promis
     priority,
     targetSlots: targetSlotsOf(targetSlots),
     onWarning,
-  });
+  };
+  if (!request.twice) return queuedTarget(queued);
+  const { twiceTarget } = await import('../run/suite/second-attempt.ts');
+  const { earlyVerdict } = await import('../judge/suite/early-verdict.ts');
+  const named = { side: request.version, url: askedAt(request.target), settings };
+  const verdictOf: TwiceRun['verdictOf'] = (one, answer, latencyMs) => {
+    const attempt = { attempt: 1, started_at: NO_TIME, outcome: 'ok', latency_ms: latencyMs } as const;
+    return earlyVerdict(one, answeredCase({ ...named, id: one.id }, [attempt], answer).artifact);
+  };
+  return twiceTarget(queuedTarget(queued), { ...queued, verdictOf, secondWaitMs: context.twiceWaitMs });
 }
+
+/** Expectations do not look at the start of an attempt. */
+const NO_TIME = '1970-01-01T00:00:00.000Z';
 
 /** The store with this address: `s3://…`, or a folder. */
 export async function storeAt(

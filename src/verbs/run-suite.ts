@@ -1,14 +1,18 @@
 import { realpathSync } from 'node:fs';
+import { defined } from '../base/defined.ts';
 import { Fault } from '../base/fault.ts';
 import { bytesHash } from '../base/hash.ts';
 import { type Evaluation, isAllFailing, type UnjudgedCounts, unjudgedIn } from '../contracts/evaluation/index.ts';
 import type { LimitCheck, GateLimits } from '../contracts/gate/limits/index.ts';
+import type { MadeTwice } from '../contracts/made-twice/index.ts';
 import type { Profile } from '../contracts/profile/shape.ts';
 import type { ProjectGate } from '../contracts/project/index.ts';
 import type { StatedProvenance } from '../contracts/provenance.ts';
 import type { Signer } from '../contracts/seal/index.ts';
 import type { Shard } from '../contracts/suite/index.ts';
 import { RUN_ID, type RunFolder } from '../evidence/run-folder/runs.ts';
+import { madeTwiceIn } from '../evidence/suite/made-twice.ts';
+import type { Queue } from '../queue/queue.ts';
 import { suitePlanIn } from '../evidence/suite/suite-resume.ts';
 import type { SuitePlan } from '../evidence/suite/suite-run.ts';
 import { takeOwnLock } from '../execute/host/locks.ts';
@@ -63,6 +67,8 @@ export interface RunSuiteOptions extends Partial<SuiteSettings>, AgentAsked, Que
   /** Runs one part of the suite: every `total`-th case, from the one at `index`. `mergeRuns` joins the parts. */
   readonly shard?: Shard;
   readonly repeat?: number;
+  /** With a queue: the share of attempts that a second worker with another key makes again, up to 1. */
+  readonly twice?: number;
   /** A gate file, or its keys. Its limits on the candidate apply. */
   readonly gate?: string | ProjectGate;
   /** Limits on all cases. Each overrides the same limit in the file. */
@@ -131,6 +137,8 @@ interface JudgedAnswer extends SuiteAnswer {
   readonly notPassed: readonly string[];
   /** Undefined if the run is not judged yet. */
   readonly unjudged?: UnjudgedCounts;
+  /** Where two workers differ, if a share of the attempts was made twice. */
+  readonly twice?: MadeTwice;
 }
 
 const NAMED_MAX = 10;
@@ -188,8 +196,7 @@ export async function runAll(places: readonly RunFolder[], going: StartedSuiteRu
         ...(going.backoffMs !== undefined && { backoffMs: going.backoffMs }),
         ...(going.breakerPausesMs && { breakerPausesMs: going.breakerPausesMs }),
       });
-      if (!sent.isOpen && typeof going.queue === 'object')
-        await going.queue.markSealed(place.id).catch(() => undefined);
+      if (!sent.isOpen && typeof going.queue === 'object') await leaveQueue(going.queue, plan);
       // A suite from elsewhere may contain check scripts. They run only when the user requests a report or a comparison.
       const isJudged = !sent.isOpen && plan.request.begun_elsewhere === undefined;
       const judge = { home: going.home, signal };
@@ -205,6 +212,7 @@ export async function runAll(places: readonly RunFolder[], going: StartedSuiteRu
       repairs: evaluation?.repairs,
       notPassed: notPassed.map(({ case_id }) => case_id),
       ...(evaluation && { unjudged: unjudgedIn(evaluation.cases) }),
+      ...defined({ twice: answer.isOpen || !plan.request.twice ? undefined : madeTwiceIn(place.folder) }),
     });
     // A stop between two repetitions is reported for the next one, which then sends nothing.
     if (answer.isOpen) break;
@@ -231,6 +239,12 @@ async function inSpan<Result extends TracedSuiteResult>(
   if (!going.tracer) return act(target => target);
   const { tracedSuite } = await import('./traced-suite.ts');
   return tracedSuite(going.tracer, plan, going, act);
+}
+
+/** A second attempt that no worker made in time may still wait. It must not reach the target after the seal. */
+async function leaveQueue(queue: Queue, { request: { run_id: id, twice } }: SuitePlan): Promise<void> {
+  if (twice) await queue.withdraw(id).catch(() => undefined);
+  await queue.markSealed(id).catch(() => undefined);
 }
 
 /** Holds answers until they are judged. Early verdicts are loaded only if a reader watches. */

@@ -1,10 +1,12 @@
 import type { RunArtifact } from '../contracts/artifacts/index.ts';
 import type { Evaluation } from '../contracts/evaluation/index.ts';
+import type { MadeTwice } from '../contracts/made-twice/index.ts';
 import type { Checker } from '../contracts/seal/index.ts';
 import { type SuiteRequest, suiteRequest } from '../contracts/suite/index.ts';
 import { documentIn } from '../evidence/document.ts';
 import { hasJournal } from '../evidence/recovery/recover.ts';
 import type { RunFolder } from '../evidence/run-folder/runs.ts';
+import { madeTwiceIn } from '../evidence/suite/made-twice.ts';
 import { readRun } from '../evidence/suite/suite-folder.ts';
 import { shownEvaluation, type SealNotice } from './judged.ts';
 import { type Life, lifeOf, openSuiteIn } from './recover.ts';
@@ -16,6 +18,8 @@ export interface ShownSuite {
   readonly run: RunArtifact | undefined;
   readonly request: SuiteRequest | undefined;
   readonly evaluation: Evaluation | undefined;
+  /** Where two workers differ, if a share of the attempts was made twice. */
+  readonly twice: MadeTwice | undefined;
   /** Whether the evaluation matches its seal; undefined while the run is open. */
   readonly judgement: SealNotice | undefined;
   readonly life: Life;
@@ -43,6 +47,7 @@ export async function showSuite(place: RunFolder, key: Checker | undefined): Pro
     run,
     request,
     evaluation: judged?.evaluation,
+    twice: request.twice && run ? madeTwiceIn(folder) : undefined,
     judgement: judged?.told,
     life,
     done: open?.done,

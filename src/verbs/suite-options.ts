@@ -9,6 +9,7 @@ import type { CompareVersionsOptions } from './compare-versions.ts';
 import type { CompareOptions } from './compare.ts';
 import { refuseUnknown } from './options.ts';
 import { checkQueueOptions, QUEUE_OPTIONS } from './queue-choice.ts';
+import { checkTwice } from './twice-choice.ts';
 import type { RunSuiteOptions } from './run-suite.ts';
 
 /** Checks options at run time, because callers in JavaScript have no compiler to do it. */
@@ -35,6 +36,7 @@ export function checkSuiteOptions(options: RunSuiteOptions): void {
     throw new Fault('usage', 'suite must be a name of lower-case letters, digits, "-" and "_".');
   checkProvenance(options.provenance ?? {});
   checkQueueOptions(options);
+  checkTwice(options);
   if (options.queue !== undefined && options.shard !== undefined)
     throw new Fault('usage', 'With a queue, workers share all cases. Omit --shard, or omit --queue.');
   for (const [name, isEntry] of LISTS) {
@@ -173,6 +175,7 @@ const OPTIONS: Record<keyof RunSuiteOptions, true> = {
   backoffMs: true,
   breakerPausesMs: true,
   ...QUEUE_OPTIONS,
+  twice: true,
   timeoutMs: true,
   idleMs: true,
   retries: true,

@@ -1,7 +1,9 @@
+import { defined } from '../base/defined.ts';
 import type { RunArtifact } from '../contracts/artifacts/index.ts';
 import { type Evaluation, isAllFailing, unjudgedIn } from '../contracts/evaluation/index.ts';
 import type { SuiteRequest } from '../contracts/suite/index.ts';
 import type { RunFolder } from '../evidence/run-folder/runs.ts';
+import { madeTwiceIn } from '../evidence/suite/made-twice.ts';
 import type { ShownSuiteResult } from './run-suite.ts';
 
 /** A sealed run of a suite, read from its folder. */
@@ -29,7 +31,7 @@ export function suiteResultOf(
   };
 }
 
-function shownRun({ place, run, evaluation }: SealedSuite): ShownSuiteResult['runs'][number] {
+function shownRun({ place, run, request, evaluation }: SealedSuite): ShownSuiteResult['runs'][number] {
   const { cases_total: total = 0, cases_completed: ok = 0, cases_failed: failed = 0 } = run.stats ?? {};
   const notPassed = (evaluation?.cases ?? []).filter(({ verdict }) => verdict !== 'pass').slice(0, NAMED_MAX);
   return {
@@ -45,6 +47,7 @@ function shownRun({ place, run, evaluation }: SealedSuite): ShownSuiteResult['ru
     repairs: evaluation?.repairs,
     notPassed: notPassed.map(({ case_id }) => case_id),
     ...(evaluation && { unjudged: unjudgedIn(evaluation.cases) }),
+    ...defined({ twice: request.twice && madeTwiceIn(place.folder) }),
   };
 }
 

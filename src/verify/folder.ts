@@ -73,7 +73,8 @@ export async function* verifySource(
   for (const ledger of ledgers.values()) ledger.end();
   const { violations, advice, omitted } = found.findings();
   const notChecked = [...inspection.notChecked(), ...(lacksLedger(shelf, ledgers) ? [NO_LEDGER] : [])];
-  const { signatures, notes } = inspection.signing;
+  const { signatures } = inspection.signing;
+  const notes = [...inspection.notes, ...inspection.signing.notes];
   const verdict = { ...sum.verdict(violations, advice, notChecked), signatures, notes };
   yield [omitted > 0 ? { ...verdict, omitted } : verdict];
 }

@@ -18,6 +18,7 @@ import { hostPathInspector } from './host-paths.ts';
 import type { Inspector, ReportFinding, Surroundings } from './inspector.ts';
 import { intentInspector } from './intents.ts';
 import { judgementInspector } from './judgements.ts';
+import { madeTwiceInspector } from './made-twice.ts';
 import { once } from './once.ts';
 import type { Options } from './options.ts';
 import { partInspector } from './parts.ts';
@@ -33,6 +34,8 @@ import type { Verdict } from './verdict.ts';
 export class Inspection {
   readonly journals: ReadonlySet<string>;
   readonly signing: SignatureInspector;
+  /** Notes for the user that are not rule violations. */
+  readonly notes: string[] = [];
   readonly #files: Iterable<string>;
   readonly #ofServers: readonly string[];
   readonly #claims: ClaimInspector;
@@ -78,6 +81,7 @@ export class Inspection {
       replyInspector(surroundings),
       partInspector(surroundings, trust),
       outcomeInspector(surroundings, trust),
+      madeTwiceInspector(surroundings, this.notes),
       hostPathInspector(report),
       ...further(surroundings),
     ];

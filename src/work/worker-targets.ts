@@ -18,7 +18,7 @@ export class WorkerTargets {
 
   /** Rejects only if the target cannot be opened, or if `use` rejects. */
   async with<Result>(question: AttemptQuestion, use: (target: Target) => Promise<Result>): Promise<Result> {
-    const { key: _, attempt: __, case: ___, ...shared } = question;
+    const { key: _, attempt: __, case: ___, again: ____, ...shared } = question;
     const name = JSON.stringify(shared);
     let entry = this.#open.get(name);
     if (!entry) {

@@ -3,7 +3,7 @@ import { monotonicMs } from '../base/clock.ts';
 import { Fault } from '../base/fault.ts';
 import { Hint } from '../queue/hint.ts';
 import type { AttemptClaim, Queue, WorkerOffer } from '../queue/queue.ts';
-import { ATTEMPT_PROTOCOLS } from '../run/suite/attempt-question.ts';
+import { WORKER_PROTOCOLS } from '../run/suite/attempt-question.ts';
 import type { Reporter } from '../run/suite/attempt-report.ts';
 import { AttemptMaker, type MadeEnd } from './attempt-maker.ts';
 import { HeldClaims } from './held-claims.ts';
@@ -150,8 +150,8 @@ class Worker {
 
   #offer(): WorkerOffer {
     const { reporter, slots } = this.#context;
-    const { name: worker, version } = reporter;
-    return { worker, needs: [...this.#needs], slots, version, protocols: ATTEMPT_PROTOCOLS };
+    const { name: worker, version, signer } = reporter;
+    return { worker, needs: [...this.#needs], slots, version, protocols: WORKER_PROTOCOLS, keyId: signer.keyId };
   }
 
   async #attempt(claim: AttemptClaim, sentMs: number): Promise<void> {

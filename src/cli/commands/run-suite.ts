@@ -77,6 +77,7 @@ export interface RunSuiteFlags extends LimitFlags {
   readonly targetSlots?: number;
   readonly heartbeat?: number;
   readonly workerKey?: readonly string[];
+  readonly twice?: number;
   readonly json?: true;
 }
 
@@ -263,6 +264,7 @@ function optionsOf(cases: string | undefined, flags: RunSuiteFlags): RunSuiteOpt
     idleMs: flags.idleTimeout,
     retries: flags.retries,
     repeat: flags.repeat,
+    twice: flags.twice,
     gate: flags.gate,
     limits: limitsFromFlags(flags),
     bodyBytesMax: flags.maxBody,

@@ -1,5 +1,5 @@
 import { type Command, Option } from 'commander';
-import { atLeastOne, collect, duration, integer } from '../text/units.ts';
+import { atLeastOne, collect, duration, integer, share } from '../text/units.ts';
 
 /** The flags of a suite whose attempts workers make. */
 export function addQueueFlags(suite: Command): Command {
@@ -25,6 +25,11 @@ export function addQueueFlags(suite: Command): Command {
       '--heartbeat <time>',
       'with --queue: a worker is lost after this long without a beat (default: 30s)',
       duration,
+    )
+    .option(
+      '--twice <share>',
+      'with --queue: let a second worker make this share of the attempts again, up to 1',
+      share,
     )
     .option('--worker-key <file>', 'with --queue: trust only workers with this public key; repeatable', collect);
 }

@@ -5,6 +5,7 @@ import type { ShownSuiteResult } from '../../verbs/run-suite.ts';
 import { suiteExitCode } from '../../verbs/suite-exit.ts';
 import type { Paint } from './paint.ts';
 import { sealedText } from './run-text.ts';
+import { twiceJson, twiceLines } from './twice-lines.ts';
 import { unjudgedText, wordFor } from './show-suite.ts';
 import { countText, durationText, numberText } from './units.ts';
 
@@ -27,7 +28,7 @@ export function suiteRunJson(result: ShownSuiteResult, stoppedBy: string | undef
     checks,
     key_id: keyId,
     ...(shard && { shard }),
-    runs: runs.map(({ place, total, ok, failed, gaveUp, isOpen, durationMs, judged, repairs, notPassed }) => ({
+    runs: runs.map(({ place, total, ok, failed, gaveUp, isOpen, durationMs, judged, repairs, notPassed, twice }) => ({
       run_id: place.id,
       folder: path.relative(process.cwd(), place.folder),
       cases_total: total,
@@ -39,6 +40,7 @@ export function suiteRunJson(result: ShownSuiteResult, stoppedBy: string | undef
       judged: judged ?? null,
       repairs: repairs ?? {},
       not_passed: notPassed,
+      twice: twice && twiceJson(twice),
     })),
   };
 }
@@ -46,7 +48,18 @@ export function suiteRunJson(result: ShownSuiteResult, stoppedBy: string | undef
 /** Each run, then the total and the limits, so that the verdict comes last. */
 export function suiteRunText(result: ShownSuiteResult, paint: Paint): string {
   const lines = result.runs.flatMap(run => runLines(run, result, paint));
-  return `${[...lines, ...totalLines(result, paint), ...gateLines(result, paint), ...partLines(result)].join('\n')}\n`;
+  return `${[...lines, ...totalLines(result, paint), ...gateLines(result, paint), ...doubtLines(result, paint), ...partLines(result)].join('\n')}\n`;
+}
+
+/** The verdicts of a run in doubt still count, because only the limits decide. So say it last, and loudly. */
+function doubtLines({ runs }: ShownSuiteResult, paint: Paint): string[] {
+  return runs.flatMap(({ place, twice }) =>
+    twice && twice.differ.verdict > 0
+      ? [
+          `${paint('bad', '✗')} Two workers disagree on the verdict of ${countText(twice.differ.verdict, 'case')}. One of them is wrong: proctor show ${wordFor(place)}`,
+        ]
+      : [],
+  );
 }
 
 function partLines({ shard }: ShownSuiteResult): string[] {
@@ -67,6 +80,7 @@ function runLines(run: JudgedRun, { version, keyId }: ShownSuiteResult, paint: P
       .map(trouble => `  ${paint('bad', trouble.name.padEnd(9))} ${trouble.count} × ${printable(trouble.message)}`),
     ...judgedLines(run, paint),
     ...(run.repairs ? [`  repaired  ${repairedText(run.repairs)}`] : []),
+    ...twiceLines(run.twice, total, paint),
     isOpen
       ? `  resume    proctor run suite --resume ${wordFor(place)}`
       : `  evidence  ${printable(path.relative(process.cwd(), place.folder))}`,

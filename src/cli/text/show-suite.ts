@@ -9,10 +9,11 @@ import { foreignResume } from '../../verbs/suite-words.ts';
 import { judgementJson } from './judgement-text.ts';
 import type { Paint } from './paint.ts';
 import { signedText, headJson } from './run-text.ts';
+import { twiceJson, twiceLines } from './twice-lines.ts';
 import { countText, durationText, numberText, sizeText } from './units.ts';
 
 export function suiteJson(shown: ShownSuite): object {
-  const { run, request, evaluation, judgement, done } = shown;
+  const { run, request, evaluation, judgement, done, twice } = shown;
   return {
     ...headJson('suite', shown),
     run,
@@ -21,12 +22,13 @@ export function suiteJson(shown: ShownSuite): object {
     ...(evaluation?.repairs && { repairs: evaluation.repairs }),
     ...(evaluation?.gate && { checks: evaluation.gate.checks }),
     judgement: judgement ? judgementJson(judgement) : null,
+    ...(twice && { twice: twiceJson(twice) }),
     ...(done !== undefined && { progress: { done, total: request?.cases.count } }),
   };
 }
 
 export function suiteText(shown: ShownSuite, paint: Paint): string {
-  const { place, run, request, evaluation, life, done } = shown;
+  const { place, run, request, evaluation, life, done, twice } = shown;
   if (!request) return '';
   const folder = printable(path.relative(process.cwd(), place.folder) || '.');
   const { target, settings, cases, version, repetition } = request;
@@ -49,6 +51,7 @@ export function suiteText(shown: ShownSuite, paint: Paint): string {
     `  limits    ${durationText(settings.timeout_ms)} per attempt, ${countText(settings.retries, 'retry', 'retries')}, ${settings.concurrency} at once, ${sizeText(settings.max_body_bytes)} per answer`,
     ...judgedLines(evaluation, paint),
     ...(evaluation?.repairs ? [`  repaired  ${repairedText(evaluation.repairs)}`] : []),
+    ...twiceLines(twice, cases.count, paint),
     `  evidence  ${folder}`,
     ...whatNext(shown, paint),
   ];

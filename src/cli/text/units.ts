@@ -37,6 +37,13 @@ export function cpus(text: string): number {
   return Number(text);
 }
 
+/** `0.02`, `1`. */
+export function share(text: string): number {
+  const number = /^(?:0?\.\d{1,9}|1(?:\.0{1,9})?)$/.test(text) ? Number(text) : 0;
+  if (number === 0) throw new InvalidArgumentError('Use a number above 0 and up to 1, such as 0.02.');
+  return number;
+}
+
 /** `0.50`, `3`. */
 export function dollars(text: string): number {
   if (!/^\d{1,6}(?:\.\d{1,6})?$/.test(text)) throw new InvalidArgumentError('Use an amount such as 0.50 or 3.');

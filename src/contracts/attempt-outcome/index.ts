@@ -63,6 +63,7 @@ const rules = [
     why: 'A worker vouches for one attempt of one case, at one time.',
     asks: [
       'the predicate has run_id, case_id and attempt; key is these three with slashes between them',
+      'an attempt that was made before by another worker has again (1 to 99), and key ends in a slash and again',
       'ended_at is not before started_at; both are instants on the clock of the worker',
     ],
     fields: [],

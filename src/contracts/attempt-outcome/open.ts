@@ -1,4 +1,5 @@
 import { placeOf } from '../../base/place.ts';
+import { attemptKey } from '../attempt-key.ts';
 import { formOf } from '../form.ts';
 import { UNKNOWN_KEY } from '../rule.ts';
 import {
@@ -43,8 +44,8 @@ export function* readAttemptFaults(statement: unknown): Generator<StatementFault
 /** Checks that the key names the run, the case and the attempt, and that time does not run backwards. */
 export function* identityFaults(statement: unknown): Generator<StatementFault> {
   if (!isReadable(statement)) return;
-  const { key, run_id, case_id, attempt, started_at, ended_at } = statement.predicate;
-  if (key !== `${run_id}/${case_id}/${attempt}`)
+  const { key, started_at, ended_at } = statement.predicate;
+  if (key !== attemptKey(statement.predicate))
     yield { path: 'payload.predicate.key', message: 'does not name the run, the case and the attempt' };
   if (Date.parse(ended_at) < Date.parse(started_at))
     yield { path: 'payload.predicate.ended_at', message: 'is before started_at' };

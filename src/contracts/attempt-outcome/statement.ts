@@ -1,5 +1,6 @@
 import * as z from 'zod/mini';
 import { caseId, errorClass, folderName, milliseconds } from '../artifacts/words.ts';
+import { AGAIN_MAX } from '../attempt-key.ts';
 import { type SealedFile, STATEMENT_TYPE, subject, subjectOf } from '../seal/statement.ts';
 import { contentHashText, count, filledText, instant, record } from '../shape.ts';
 
@@ -13,11 +14,13 @@ export const attemptStatementShape = record({
   predicateType: z.literal(PREDICATE_TYPE),
   predicate: record({
     schema_version: z.literal('attempt-outcome.v1'),
-    /** The idempotency key: run, case and attempt. */
+    /** The idempotency key: run, case and attempt, and `again` if present. */
     key: filledText(),
     run_id: folderName(),
     case_id: caseId(),
     attempt: z.int().check(z.gte(1)),
+    /** Another worker made this attempt before. Absent for the first. */
+    again: z.optional(z.int().check(z.gte(1), z.lte(AGAIN_MAX))),
     /** The content hashes of what was sent: the target in evidence/request.json, and the case in assets/cases.ndjson. */
     target_sha256: contentHashText(),
     case_sha256: contentHashText(),

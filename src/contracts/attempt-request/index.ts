@@ -1,6 +1,7 @@
 import * as z from 'zod/mini';
 import { contentHash } from '../../base/hash.ts';
 import { ARTIFACT_ASKS, folderName, side } from '../artifacts/words.ts';
+import { AGAIN_MAX, attemptKey } from '../attempt-key.ts';
 import { check } from '../check.ts';
 import { type Contract, MIB } from '../contract.ts';
 import { must, rulesFor, versionRule } from '../rule.ts';
@@ -9,11 +10,13 @@ import { suiteCase, suiteCaseExample, suiteRequest, suiteSettingsShape, suiteTar
 
 const attemptRequestShape = record({
   schema_version: z.literal('attempt-request.v1'),
-  /** The idempotency key: run, case and attempt. */
+  /** The idempotency key: run, case and attempt, and `again` if present. */
   key: filledText(),
   run_id: folderName(),
   version: side(),
   attempt: z.int().check(z.gte(1)),
+  /** Another worker made this attempt before. This is the n-th request to make it again. */
+  again: z.optional(z.int().check(z.gte(1), z.lte(AGAIN_MAX))),
   target: suiteTargetShape,
   target_sha256: contentHashText(),
   settings: suiteSettingsShape,
@@ -56,12 +59,13 @@ const rules = [
     why: 'The key lets an attempt begin at most once, so it must name exactly one attempt.',
     asks: [
       'run_id is a valid folder name, version is baseline or new, and attempt is an integer, at least 1',
-      'key is the run_id, the id of the case and the attempt, with slashes between them',
+      'key is the run_id, the id of the case and the attempt, with slashes between them; a slash and again follow, if present',
+      'again, if present, is an integer from 1 to 99: another worker made this attempt before',
     ],
-    fields: ['key', 'run_id', 'version', 'attempt'],
+    fields: ['key', 'run_id', 'version', 'attempt', 'again'],
     reads: ['case'],
-    *check({ key, run_id, attempt, case: one }) {
-      if (key !== `${run_id}/${String(one['id'])}/${attempt}`)
+    *check({ key, run_id, attempt, again, case: one }) {
+      if (key !== attemptKey({ run_id, case_id: String(one['id']), attempt, again }))
         yield must('key', 'does not name the run, the case and the attempt');
     },
     breach: request => ({ ...request, attempt: 7 }),

@@ -20,6 +20,9 @@ export const ROUNDS_MAX = 100;
 
 const pinned = () => record({ sha256: contentHashText(), bytes: count(), count: count() });
 
+const HEX_64 = /^[0-9a-f]{64}$/;
+const SALT = '64 lower-case hexadecimal digits';
+
 const passes = record({ passes: count(), trials: count() });
 
 /** The limits of every attempt. */
@@ -77,6 +80,8 @@ const suiteRequestShape = record({
   keep_credentials: z.optional(z.literal(true)),
   /** Workers made the attempts. Absent if the process that ran the suite made them. */
   queued: z.optional(z.literal(true)),
+  /** A second worker makes a share of the attempts again. The salt selects them, and workers do not know it. */
+  twice: z.optional(record({ share: z.number().check(z.gt(0), z.lte(1)), salt: matching(HEX_64, SALT) })),
   /** The limits that the run must meet. */
   gate: z.optional(askedLimits),
 });
@@ -178,8 +183,12 @@ const rules = [
       'secret_names is a list of names that are not empty; the values are never stored',
       'keep_credentials, if present, is true: well-known credentials are not masked',
       'queued, if present, is true: workers made the attempts',
+      'twice, if present, has share (more than 0, at most 1) and salt (64 lower-case hexadecimal digits); it requires queued',
     ],
-    fields: ['settings', 'secret_names', 'keep_credentials', 'queued'],
+    fields: ['settings', 'secret_names', 'keep_credentials', 'queued', 'twice'],
+    *check({ queued, twice }) {
+      if (twice && !queued) yield must('twice', 'must be absent without queued');
+    },
     breach: request => ({ ...request, settings: { ...request.settings, concurrency: 0 } }),
   }),
   rule({

@@ -6,7 +6,9 @@ import { RUN_PROVENANCE, type RunProvenance } from '../../contracts/provenance.t
 import { type SuiteRequest, targetName } from '../../contracts/suite/index.ts';
 import type { RunArtifact } from '../../contracts/artifacts/index.ts';
 import type { Runner } from '../../contracts/runner/shape.ts';
+import { MADE_TWICE, type TwiceCase } from '../../contracts/made-twice/index.ts';
 import type { Document } from '../document.ts';
+import { madeTwiceOf } from './made-twice.ts';
 import { stepDocuments } from '../step/step-documents.ts';
 import type { AssetNote, SuitePlan, SuiteStats } from './suite-run.ts';
 
@@ -16,6 +18,8 @@ export interface SuiteRun {
   readonly ids: readonly string[];
   readonly assets: readonly AssetNote[];
   readonly stats: SuiteStats;
+  /** The attempts that were chosen to be made twice, by case. */
+  readonly twice: ReadonlyMap<string, TwiceCase>;
   /** Proctor gave up on the target before it sent every case. */
   readonly gaveUp: boolean;
   readonly startedAtMs: number;
@@ -27,11 +31,13 @@ export function suiteDocuments(run: SuiteRun): Document[] {
   const { plan, startedAtMs, completedAtMs } = run;
   const runner = runnerOf(run);
   const report = canonicalize(runJsonOf(run));
+  const twice = madeTwiceOf(plan.request, run.ids, run.twice);
   return [
     ['run.json', report],
     ['assets/manifest.json', canonicalize(assetsManifestOf(plan.request.version, run.assets, completedAtMs))],
     ['evidence/request.json', canonicalize(plan.request)],
     ['evidence/runner.json', canonicalize(runner)],
+    ...(twice ? [[MADE_TWICE, canonicalize(twice)] as const] : []),
     ['evidence/final-state.txt', finalState(run)],
     ...stepDocuments({
       runId: plan.request.run_id,

@@ -4,6 +4,7 @@ import * as z from 'zod/mini';
 import { Fault } from '../../base/fault.ts';
 import { type CaseArtifact, caseArtifact } from '../../contracts/artifacts/index.ts';
 import { formOf } from '../../contracts/form.ts';
+import { type TwiceCase, twiceCaseShape } from '../../contracts/made-twice/index.ts';
 import { anyObject, count, record } from '../../contracts/shape.ts';
 import { storesReplies, suiteRequest, type SuiteTarget } from '../../contracts/suite/index.ts';
 import { JournalChain, type ChainedLine, chainedLines } from '../run-folder/chain.ts';
@@ -55,8 +56,8 @@ export function openSuite(
     const outcomes = signedOutcomes(folder);
     const hasOutcome = ({ outcome_sha256: sha256 }: Attempt): boolean => sha256 === undefined || outcomes.has(sha256);
     const isAnswered = answeredIn(plan.request.target, replies.hashes);
-    const isFinished = (artifact: CaseArtifact): boolean =>
-      isAnswered(artifact) && (artifact.attempts ?? []).every(hasOutcome);
+    const isFinished = ({ artifact, twice }: CaseLine): boolean =>
+      isAnswered(artifact) && outcomesOf(artifact.attempts, twice).every(sha256 => outcomes.has(sha256));
     const signed = new Set<string>();
     let startedAtMs = nowMs;
     for (const line of suiteLines(chainedLines(fd, JournalChain.read(folder), SUITE_LINE_BYTES_MAX))) {
@@ -70,12 +71,12 @@ export function openSuite(
         assets.push(...line.assets);
         begun.set(line.id, [...attemptsBefore(line.attempt.attempt, begun.get(line.id)), line.attempt]);
       }
-      if (line.is === 'case' && !done.has(line.id) && isFinished(line.artifact)) {
+      if (line.is === 'case' && !done.has(line.id) && isFinished(line)) {
         assets.push(...line.assets);
-        store.recall(line.artifact);
+        store.recall(line.artifact, line.twice);
         const last = line.artifact.attempts?.at(-1);
         if (last?.reply_sha256 !== undefined) proven.add(replyName(line.id, last.attempt));
-        for (const sha256 of outcomesOf(line.artifact.attempts)) signed.add(sha256);
+        for (const sha256 of outcomesOf(line.artifact.attempts, line.twice)) signed.add(sha256);
         done.add(line.id);
         begun.delete(line.id);
       }
@@ -236,7 +237,13 @@ const lineShape = z.union([
   }),
   record({ is: z.literal('running'), id: z.string(), attempt: count(), runId: z.string() }),
   record({ is: z.literal('failed'), id: z.string(), attempt: anyObject(), assets: z.array(asset) }),
-  record({ is: z.literal('case'), id: z.string(), assets: z.array(asset), artifact: anyObject() }),
+  record({
+    is: z.literal('case'),
+    id: z.string(),
+    assets: z.array(asset),
+    artifact: anyObject(),
+    twice: z.optional(twiceCaseShape),
+  }),
 ]);
 
 function isSuiteLine(line: unknown): line is SuiteLine {
@@ -252,8 +259,12 @@ function attemptsBefore(number: number, attempts: readonly Attempt[] = []): Atte
   return attempts.filter(({ attempt }) => attempt < number);
 }
 
-function outcomesOf(attempts: readonly Attempt[] = []): string[] {
-  return attempts.flatMap(({ outcome_sha256: sha256 }) => sha256 ?? []);
+type CaseLine = Extract<SuiteLine, { is: 'case' }>;
+
+/** The outcomes of a case, with that of a second worker. */
+function outcomesOf(attempts: readonly Attempt[] = [], twice?: TwiceCase): string[] {
+  const own = attempts.flatMap(({ outcome_sha256: sha256 }) => sha256 ?? []);
+  return twice?.second ? [...own, twice.second.outcome_sha256] : own;
 }
 
 /** A request without a known answer. */

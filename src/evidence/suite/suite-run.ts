@@ -1,6 +1,7 @@
 import type { CaseArtifact } from '../../contracts/artifacts/index.ts';
 import type { CheckOrder } from '../../contracts/checks/check-order.ts';
 import type { Runner } from '../../contracts/runner/shape.ts';
+import type { TwiceCase } from '../../contracts/made-twice/index.ts';
 import type { SuiteRequest } from '../../contracts/suite/index.ts';
 
 /** Everything decided before the first case is sent. */
@@ -93,6 +94,8 @@ export type SuiteLine =
       readonly id: string;
       readonly assets: readonly AssetNote[];
       readonly artifact: CaseArtifact;
+      /** Present if the attempt that ended the case was chosen to be made twice. */
+      readonly twice?: TwiceCase;
     };
 
 export interface SuiteStats {

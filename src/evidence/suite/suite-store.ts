@@ -10,6 +10,8 @@ import { type CaseArtifact, caseArtifact } from '../../contracts/artifacts/index
 import { finish, type Sealing } from '../run-folder/finish.ts';
 import type { Journal } from '../run-folder/journal.ts';
 import { mergeSorted, StoredCases, type StoredFiles, storedFiles } from '../run-folder/sealed-files.ts';
+import type { TwiceCase } from '../../contracts/made-twice/index.ts';
+import type { KeptTwice } from './made-twice.ts';
 import { type SuiteRun, suiteDocuments } from './suite-documents.ts';
 import { LineLog } from './line-log.ts';
 import { OUTCOME_LOG } from './outcome-log.ts';
@@ -43,6 +45,7 @@ export class SuiteStore {
   readonly #assets: AssetNote[] = [];
   readonly #replies: LineLog;
   readonly #outcomes: LineLog;
+  readonly #twice = new Map<string, TwiceCase>();
   #ok = 0;
   #failed = 0;
   /** Cases in the journal whose files are not written yet. */
@@ -105,17 +108,21 @@ export class SuiteStore {
   }
 
   /** Records a finished case, and returns the text of its file. `reply` and `outcome` are lines for their logs. */
-  keep(artifact: CaseArtifact, assets: readonly Asset[], reply?: string, outcome?: string): string {
+  keep(artifact: CaseArtifact, assets: readonly Asset[], reply?: string, outcome?: string, twice?: KeptTwice): string {
     if (this.#failure) throw this.#failure;
     if (reply !== undefined) this.#replies.hold(reply);
-    if (outcome !== undefined) this.#outcomes.hold(outcome);
+    for (const line of [outcome, twice?.outcome]) if (line !== undefined) this.#outcomes.hold(line);
     const text = canonicalize(artifact);
     // The text consists of many pieces, and hashing joins them. So hash it before it becomes part of a line.
     const sha256 = bytesHash(text);
-    const notes = assets.map(asset => this.#store(asset));
+    const notes = [...assets, ...(twice?.assets ?? [])].map(asset => this.#store(asset));
     const id = artifact.case_id;
+    if (twice) this.#twice.set(id, twice.note);
+    const second = twice ? `,"twice":${JSON.stringify(twice.note)}` : '';
     // The line for the next request follows immediately, and flushes this one too.
-    this.#journal.hold(`{"is":"case","id":${JSON.stringify(id)},"assets":${JSON.stringify(notes)},"artifact":${text}}`);
+    this.#journal.hold(
+      `{"is":"case","id":${JSON.stringify(id)},"assets":${JSON.stringify(notes)},"artifact":${text}${second}}`,
+    );
     this.#count(artifact);
     this.#unwritten.push({ id, text, sha256 });
     if (this.#unwritten.length >= UNWRITTEN_MAX || text.length > LARGE_UNITS) this.#writeFiles();
@@ -157,7 +164,8 @@ export class SuiteStore {
   }
 
   /** Restores a finished case from the journal. */
-  recall(artifact: CaseArtifact): void {
+  recall(artifact: CaseArtifact, twice?: TwiceCase): void {
+    if (twice) this.#twice.set(artifact.case_id, twice);
     const text = canonicalize(artifact);
     const file = `${artifact.case_id}.json`;
     const sha256 = bytesHash(text);
@@ -174,7 +182,7 @@ export class SuiteStore {
 
   /** Writes the documents and seals the folder, once the case files are on disk. */
   async finish(
-    run: Omit<SuiteRun, 'assets' | 'stats'>,
+    run: Omit<SuiteRun, 'assets' | 'stats' | 'twice'>,
     sealing: Sealing,
     sync: (folder: string) => Promise<void>,
   ): Promise<void> {
@@ -188,7 +196,7 @@ export class SuiteStore {
       runId: run.plan.request.run_id,
       kind: 'suite',
       version: run.plan.request.version,
-      documents: suiteDocuments({ ...run, assets, stats }),
+      documents: suiteDocuments({ ...run, assets, stats, twice: this.#twice }),
       stored: withAssets(this.#cases, assets),
       passing: [],
       sealedAtMs: run.completedAtMs,

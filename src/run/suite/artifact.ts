@@ -3,6 +3,7 @@ import { canonicalize } from '../../base/canonical.ts';
 import { clip } from '../../base/clip.ts';
 import { bytesHash } from '../../base/hash.ts';
 import type { CaseArtifact } from '../../contracts/artifacts/index.ts';
+import type { KeptTwice } from '../../evidence/suite/made-twice.ts';
 import type { Asset } from '../../evidence/suite/suite-store.ts';
 import type { Attempt } from '../../evidence/suite/suite-run.ts';
 import type { SideName } from '../../targets/reply.ts';
@@ -24,6 +25,7 @@ export interface KeptArtifact {
   readonly reply?: string | undefined;
   /** The line that stores what the worker of the last attempt signed. */
   readonly outcome?: string | undefined;
+  readonly twice?: KeptTwice | undefined;
 }
 
 export function answeredCase(

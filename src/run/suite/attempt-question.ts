@@ -12,9 +12,20 @@ import type { BlobStore } from '../../store/store.ts';
  * The versions of the document that workers of this release read. A release that adds one keeps the one before, so that
  * conductors can be updated after workers.
  */
-export const ATTEMPT_PROTOCOLS: readonly [number, ...number[]] = [1];
+const ATTEMPT_PROTOCOLS: readonly [number, ...number[]] = [1];
 /** The version that conductors of this release write. */
 export const ATTEMPT_PROTOCOL = Math.max(...ATTEMPT_PROTOCOLS);
+
+/**
+ * The number of the same version with `again`. A number of its own, so that workers of an earlier release make first
+ * attempts, but never second ones.
+ */
+export function againProtocol(protocol: number): number {
+  return 100 + protocol;
+}
+
+/** Everything that a worker of this release reads. */
+export const WORKER_PROTOCOLS: readonly number[] = [...ATTEMPT_PROTOCOLS, ...ATTEMPT_PROTOCOLS.map(againProtocol)];
 
 /** Writes the attempts of a run as documents for a worker. */
 export class QuestionWriter {
@@ -36,8 +47,10 @@ export class QuestionWriter {
     this.#begin = JSON.stringify(shared).slice(0, -1);
   }
 
-  write(one: SuiteCase, attempt: number, key: string): string {
-    return `${this.#begin},"key":${JSON.stringify(key)},"attempt":${attempt},"case":${JSON.stringify(one)}}`;
+  /** `again` if another worker made the attempt before. */
+  write(one: SuiteCase, attempt: number, key: string, again?: number): string {
+    const own = JSON.stringify({ key, attempt, again, case: one });
+    return `${this.#begin},${own.slice(1)}`;
   }
 }
 

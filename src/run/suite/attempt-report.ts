@@ -96,7 +96,7 @@ function receivedBytes({ outcome }: AttemptResult): Buffer | undefined {
 type Predicate = Omit<AttemptPredicate, 'schema_version' | 'signed'>;
 
 function predicateOf(
-  { key, run_id, attempt, target, case: one }: AttemptQuestion,
+  { key, run_id, attempt, again, target, case: one }: AttemptQuestion,
   { startedAtMs, endedAtMs, result }: MadeAttempt,
   { name, version, environmentHash }: Omit<Reporter, 'signer'>,
 ): Predicate {
@@ -107,6 +107,7 @@ function predicateOf(
     run_id,
     case_id: String(one['id']),
     attempt,
+    ...(again !== undefined && { again }),
     target_sha256: contentHash(target),
     case_sha256: contentHash(one),
     worker: { name, version, environment_hash: environmentHash },

@@ -50,7 +50,9 @@ export async function runCase(
       // The target was cancelled while the journal was written, and would not notice a later request.
       if (around.signal.aborted) return undefined;
       const onRun = (runId: string): void => around.onRun?.(one.id, number, runId);
-      told = await around.target.ask({ one, key, attempt: number, signal, onRun, onArrived });
+      const isLast = (failed: FailedAttempt): boolean =>
+        pauseBefore(tries, failed, named.settings.retries, around.backoffMs) === undefined;
+      told = await around.target.ask({ one, key, attempt: number, signal, onRun, onArrived, isLast });
     } finally {
       // Other cases may wait for this probe, so report its end even if the disk or the sandbox fails.
       finished(!told || told.outcome.ok || !isSilence(told.outcome, told));
@@ -70,7 +72,12 @@ export async function runCase(
     attempts.push(failed);
     const pauseMs = pauseBefore(tries, outcome, named.settings.retries, around.backoffMs);
     if (pauseMs === undefined)
-      return { artifact: failedCase(named, attempts, outcome, told), assets, outcome: told.signedOutcome };
+      return {
+        artifact: failedCase(named, attempts, outcome, told),
+        assets,
+        outcome: told.signedOutcome,
+        twice: told.twice,
+      };
     if (outcome.unseen === 'interrupted') tries--;
     around.onFailed(one.id, failed, assets, told.signedOutcome);
     await wait(pauseMs, undefined, { signal: around.signal }).catch(() => undefined);
@@ -96,6 +103,7 @@ function answered(
     assets: reply ? [...assets, ...reply.assets] : assets,
     reply: reply?.line,
     outcome: told.signedOutcome,
+    twice: told.twice,
   };
 }
 

@@ -45,6 +45,24 @@ export class Offers {
     });
   }
 
+  /** The same, but also undefined if there is no outcome after `waitMs`. A worker may still make the attempt. */
+  async outcomeWithin(
+    request: AttemptRequest,
+    signal: AbortSignal,
+    waitMs: number,
+  ): Promise<AttemptOutcome | undefined> {
+    const timer = setTimeout(() => {
+      const waiting = this.#waiting.get(request.key);
+      this.#waiting.delete(request.key);
+      waiting?.resolve(undefined);
+    }, waitMs);
+    try {
+      return await this.outcomeOf(request, signal);
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
   /** Whether the queue gave up one of these attempts. */
   async wasLost(keys: readonly string[], signal: AbortSignal): Promise<boolean> {
     const known = await this.#untilThere(() => this.#queue.outcomes(keys, { waitMs: 0, signal }));

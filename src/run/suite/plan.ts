@@ -1,5 +1,6 @@
 import { contentHash } from '../../base/hash.ts';
 import type { AskedLimits } from '../../contracts/gate/limits/index.ts';
+import type { TwiceChoice } from '../../contracts/made-twice/index.ts';
 import type { Runner } from '../../contracts/runner/shape.ts';
 import { repetitionId, type Shard, type SuiteRequest, type SuiteTarget } from '../../contracts/suite/index.ts';
 import type { SuitePlan } from '../../evidence/suite/suite-run.ts';
@@ -26,6 +27,8 @@ export interface SuiteOrder {
   readonly keepCredentials?: boolean;
   /** Workers make the attempts. */
   readonly isQueued?: boolean;
+  /** Selects the attempts of a run that a second worker makes again. */
+  readonly twice?: (runId: string, cases: number) => TwiceChoice;
   readonly provenance?: NonNullable<SuiteRequest['provenance']>;
   readonly gate?: AskedLimits | undefined;
   readonly casesPath: string;
@@ -43,10 +46,11 @@ export interface SuiteOrder {
 /** Builds the plan of a repetition, which is stored before the first case is sent. */
 export function suitePlan(order: SuiteOrder, number: number, cases: WrittenCases, all = cases): SuitePlan {
   const { group, repetitions, version, target, only, shard, settings, secretNames } = order;
+  const runId = repetitionId(group, number);
   return {
     request: {
       schema_version: 'suite-request.v1',
-      run_id: repetitionId(group, number),
+      run_id: runId,
       kind: 'suite',
       version,
       repetition: { of: group, number, total: repetitions },
@@ -62,6 +66,7 @@ export function suitePlan(order: SuiteOrder, number: number, cases: WrittenCases
       ...(order.rerun && { rerun: order.rerun }),
       ...(order.keepCredentials && { keep_credentials: true as const }),
       ...(order.isQueued && { queued: true as const }),
+      ...(order.twice && { twice: order.twice(runId, cases.count) }),
       ...(order.gate && { gate: order.gate }),
     },
     runner: runnerOf(order),

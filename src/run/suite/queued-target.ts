@@ -29,17 +29,7 @@ export function queuedTarget(run: QueuedRun): Target {
   const { run_id: runId, target_sha256: targetSha256 } = request;
   const offers = new Offers(queue, runId, run.onWarning, run.handedBackMs);
   const writer = new QuestionWriter(plan);
-  const needs = attemptNeeds(request);
-  const shared: Omit<AttemptRequest, 'key' | 'ask'> = {
-    runId,
-    protocol: ATTEMPT_PROTOCOL,
-    needs,
-    priority: run.priority,
-    timeoutMs: Math.min(request.settings.timeout_ms + SETTLE_MS, TIMEOUT_MS_MAX),
-    ...(run.targetSlots && {
-      slots: { target: printable(targetName(request.target)).slice(0, TARGET_CHARS_MAX), max: run.targetSlots },
-    }),
-  };
+  const shared = sharedRequest(run);
   return {
     isQueued: true,
     async ask({ one, attempt, key, signal, trace, onArrived }: CaseQuestion): Promise<AttemptResult> {
@@ -49,7 +39,7 @@ export function queuedTarget(run: QueuedRun): Target {
       const outcome = await offers.outcomeOf({ ...shared, key, ask, ...(trace !== undefined && { trace }) }, signal);
       if (outcome === undefined) return { latencyMs: 0, outcome: CANCELLED };
       if (outcome.is === 'reported') {
-        const result = await read(outcome.report, asked, run, signal);
+        const result = await readWorkerReport(outcome.report, asked, run, signal);
         if (typeof result !== 'string') {
           if (result.outcome.ok) await onArrived?.();
           return result;
@@ -66,13 +56,28 @@ export function queuedTarget(run: QueuedRun): Target {
   };
 }
 
+/** What all attempts of a run have in common. */
+export function sharedRequest({ plan, priority, targetSlots }: QueuedRun): Omit<AttemptRequest, 'key' | 'ask'> {
+  const { request } = plan;
+  return {
+    runId: request.run_id,
+    protocol: ATTEMPT_PROTOCOL,
+    needs: attemptNeeds(request),
+    priority,
+    timeoutMs: Math.min(request.settings.timeout_ms + SETTLE_MS, TIMEOUT_MS_MAX),
+    ...(targetSlots && {
+      slots: { target: printable(targetName(request.target)).slice(0, TARGET_CHARS_MAX), max: targetSlots },
+    }),
+  };
+}
+
 /** How long a worker may try to report an outcome before the queue gives the attempt up. */
 const SETTLE_MS = 600_000;
 const TIMEOUT_MS_MAX = 86_400_000;
 const TARGET_CHARS_MAX = 300;
 
 /** Retries while the store is unavailable, because it holds the reply. */
-async function read(
+export async function readWorkerReport(
   report: string,
   asked: AskedAttempt,
   run: QueuedRun,

@@ -40,7 +40,7 @@ export async function reportedAttempt(
 ): Promise<AttemptResult | string> {
   const opened = openReport(text, asked, reader.trusted);
   if (typeof opened === 'string') return opened;
-  const { statement, report } = opened;
+  const { statement, report, signer } = opened;
   const bytes = await receivedBytes(report, statement, reader);
   if (typeof bytes === 'string') return bytes;
   const { predicate } = statement;
@@ -54,6 +54,7 @@ export async function reportedAttempt(
     worker: predicate.worker.name,
     startedAtMs: parseInstant(predicate.started_at) ?? 0,
     signedOutcome: JSON.stringify(report.outcome),
+    signer: { keyId: signer, publicPem: report.public_key },
     outcome,
   };
 }
@@ -64,7 +65,7 @@ function openReport(
   text: string,
   { key, targetSha256, caseSha256 }: AskedAttempt,
   trusted: ReportReader['trusted'],
-): { readonly report: AttemptReport; readonly statement: AttemptStatement } | string {
+): { readonly report: AttemptReport; readonly statement: AttemptStatement; readonly signer: string } | string {
   const reading = readJson(Buffer.from(text), { bytesMax: QUEUE_TEXT_BYTES_MAX });
   if (!reading.ok || !formOf(attemptReportShape).fits(reading.value)) return 'it is not a report';
   const report = reading.value as AttemptReport;
@@ -78,7 +79,7 @@ function openReport(
   if (predicate.key !== key) return 'it describes another attempt';
   if (predicate.target_sha256 !== targetSha256 || predicate.case_sha256 !== caseSha256)
     return 'the worker sent another case, or asked another target';
-  return { report, statement };
+  return { report, statement, signer };
 }
 
 /** The id of the key that signed an envelope; undefined if the signature is not valid. */

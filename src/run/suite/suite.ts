@@ -172,7 +172,7 @@ async function askAll({ cases, plan, target, around, store, done, begun, trouble
       const asked = cases.at(index);
       const kept = await runCase(asked, { ...named, id }, begun.get(id) ?? [], { ...ofCase, onArrived });
       if (!kept) return false;
-      const text = store.keep(kept.artifact, kept.assets, kept.reply, kept.outcome);
+      const text = store.keep(kept.artifact, kept.assets, kept.reply, kept.outcome, kept.twice);
       troubles.add(kept.artifact);
       around.onArtifact?.(asked, kept.artifact, text);
       const { ok, failed } = store.stats;

@@ -4,6 +4,7 @@ import type { AgentReply } from '../../targets/reply.ts';
 import type { MaskedKinds } from '../../base/masker.ts';
 import type { AgentRunNote, CaseArtifact } from '../../contracts/artifacts/index.ts';
 import type { Phase } from '../../contracts/capture.ts';
+import type { KeptTwice } from '../../evidence/suite/made-twice.ts';
 import type { Asset } from '../../evidence/suite/suite-store.ts';
 import type { SuiteCase } from '../../contracts/suite/index.ts';
 
@@ -37,6 +38,8 @@ export interface CaseQuestion {
    * it is time to read the answer.
    */
   readonly onArrived?: () => Promise<void>;
+  /** Whether no other attempt follows if this one fails so. */
+  readonly isLast?: (failed: FailedAttempt) => boolean;
 }
 
 export interface AttemptResult {
@@ -52,6 +55,10 @@ export interface AttemptResult {
   readonly worker?: string;
   readonly startedAtMs?: number;
   readonly signedOutcome?: string;
+  /** The key that signed it, with its public half in PEM. */
+  readonly signer?: { readonly keyId: string; readonly publicPem: string };
+  /** What a second worker answered, if the attempt was chosen to be made twice. */
+  readonly twice?: KeptTwice;
   readonly outcome: Answered | FailedAttempt;
 }
 

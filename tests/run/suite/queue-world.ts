@@ -18,10 +18,12 @@ export async function queueWorld({
   behaviours = {},
   ids = ['a', 'b', 'c'],
   heartbeatMs = 30_000,
+  expected,
 }: {
   behaviours?: ConstructorParameters<typeof Agent>[0];
   ids?: readonly string[];
   heartbeatMs?: number;
+  expected?: object;
 } = {}) {
   const agent = new Agent(behaviours);
   const baseUrl = await agent.start();
@@ -29,7 +31,7 @@ export async function queueWorld({
   const cwd = temporaryFolder();
   writeFileSync(
     path.join(cwd, 'cases.jsonl'),
-    ids.map(id => `${JSON.stringify({ id, input: { user: id } })}\n`).join(''),
+    ids.map(id => `${JSON.stringify({ id, input: { user: id }, ...(expected && { expected }) })}\n`).join(''),
   );
   const base = { cases: 'cases.jsonl', as: 'new', baseUrl, cwd, runId: 'r1', queue, backoffMs: 1 } as const;
   return {
