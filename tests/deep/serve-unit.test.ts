@@ -51,12 +51,12 @@ test('the options of the unit are options of the command', () => {
 
 test('the unit sets nothing that the server or its sandbox cannot live with', () => {
   // Each of these is in the world of the next test, or is about starting and stopping.
-  const known = [
+  const known = new Set([
     ...['User', 'Group', 'WorkingDirectory', 'Environment', 'EnvironmentFile', 'ExecStart', 'UMask', 'NoNewPrivileges'],
     ...['ProtectSystem', 'ReadWritePaths', 'ProtectHome', 'PrivateTmp'],
     ...['KillMode', 'TimeoutStopSec', 'Restart', 'RestartSec', 'Delegate'],
-  ];
-  expect([...directives.keys()].filter(name => !known.includes(name))).toEqual([]);
+  ]);
+  expect([...directives.keys()].filter(name => !known.has(name))).toEqual([]);
   expect(valueOf('Delegate')).toBe('yes');
   const { stdout } = proctor(['serve', '--help']);
   const drainS = Number(/--drain[^]*?default: (\d+)/.exec(stdout)?.[1]) / 1_000;

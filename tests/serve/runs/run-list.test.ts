@@ -115,17 +115,19 @@ describe('every page of 20,000 runs', () => {
   });
 });
 
+function inState<Made extends { readonly row: RunRow }>(one: Made, state: RunRow['state']): Made {
+  return { ...one, row: { ...one.row, state } };
+}
+
 describe('a page after a run that changed', () => {
   test('continues behind it although it matches the filter no more', async () => {
-    let runs = made(300).map(one => ({ ...one, row: { ...one.row, state: 'running' as RunRow['state'] } }));
+    let runs = made(300).map(one => inState(one, 'running'));
     const pages = pagesOf(() => runs);
     const query = { state: 'running', limit: 10 };
     for (const sort of ['newest', 'oldest', 'longest'] as const) {
       const first = await read(pages, { ...query, sort });
       const last = first.runs.at(-1) as RunRow;
-      runs = runs.map(one =>
-        nameOf(one.row) === nameOf(last) ? { ...one, row: { ...one.row, state: 'finished' as const } } : one,
-      );
+      runs = runs.map(one => (nameOf(one.row) === nameOf(last) ? inState(one, 'finished') : one));
       const second = await read(pages, { ...query, sort, after: first.next as string });
       const seen = new Set(first.runs.map(nameOf));
       expect(second.runs.filter(row => seen.has(nameOf(row)))).toEqual([]);
