@@ -70,7 +70,7 @@ const ROLES = [
 
 function FileTable({ files, path }: { readonly files: readonly RunFile[]; readonly path: string }) {
   return (
-    <table class="stacked">
+    <table class="stacked live-paths">
       <thead>
         <tr>
           <th scope="col">File</th>
