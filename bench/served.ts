@@ -69,8 +69,9 @@ function cpuOf(pid: number): { readonly own: number; readonly waitedFor: number 
 
 /** User and system time of a process that runs and of all its children, also of those that have ended. */
 export function treeCpuMs(pid: number): number {
+  const children = childrenOf(pid).reduce((sum, child) => sum + (existsSync(`/proc/${child}`) ? cpuMsOf(child) : 0), 0);
   const { own, waitedFor } = cpuOf(pid);
-  return own + waitedFor + childrenOf(pid).reduce((sum, child) => sum + cpuMsOf(child), 0);
+  return own + waitedFor + children;
 }
 
 /** What the children of this process used that have ended. */
