@@ -1,4 +1,4 @@
-import { existsSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { Agent } from '../run/suite/agent.ts';
@@ -22,6 +22,26 @@ test('run suite --on runs on the server, and leaves a verified run here', async 
   const run = path.join(place.cwd, '.proctor/runs/new/r1');
   expect(existsSync(path.join(run, 'run.json'))).toBe(true);
   expect((await place.start(['verify', run]).ended).code).toBe(0);
+});
+
+test('run suite --on in the project of the server verifies the run that is there, and refuses another one', async () => {
+  const place = project();
+  const { origin, token } = await orderingServer(place.cwd);
+  const url = await new Agent().start();
+  const ended = async (id: string) => {
+    const args = ['--on', origin, '--as', 'new', '--run-id', id, '--base-url', url];
+    return place.start(['run', 'suite', 'cases.jsonl', ...args], { PROCTOR_TOKEN: token }).ended;
+  };
+  const { code, stderr } = await ended('r1');
+  expect([code, stderr]).toEqual([0, expect.stringContaining('2 of 2 cases')]);
+  const home = path.join(place.cwd, '.proctor');
+  expect(readdirSync(home).filter(name => name.startsWith('.fetched'))).toEqual([]);
+
+  const elsewhere = project();
+  elsewhere.file('.proctor/runs/new/r2/seal.json', '{}');
+  const args = ['--on', origin, '--as', 'new', '--run-id', 'r2', '--base-url', url];
+  const other = await elsewhere.start(['run', 'suite', 'cases.jsonl', ...args], { PROCTOR_TOKEN: token }).ended;
+  expect(other).toMatchObject({ code: 2, stderr: expect.stringContaining('another run called r2') });
 });
 
 test('run suite --on exits with 2 if the server refuses, cannot be reached, or gets no token', async () => {
