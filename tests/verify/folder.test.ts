@@ -209,6 +209,7 @@ describe('a suite folder', () => {
       'PT6',
       'WO6',
       'WO7',
+      'WO8',
     ]);
     expect([...tested].sort()).toEqual(folderRules.map(({ id }) => id).filter(id => !elsewhere.has(id)));
   });
