@@ -82,6 +82,14 @@ export function limitsRecord(values: ScriptLimitValues): ScriptLimitsRecord {
   ) as ScriptLimitsRecord;
 }
 
+/** The limits in such a record. */
+export function limitsOfRecord(
+  record: { readonly [Key in keyof ScriptLimitsRecord]?: number | null | undefined },
+): ScriptLimitValues {
+  const given = SCRIPT_LIMIT_NAMES.map(limit => [limit, record[SCRIPT_LIMITS[limit].record]] as const);
+  return Object.fromEntries(given.filter(([, value]) => typeof value === 'number'));
+}
+
 type ScriptLimitsRecord = { [Limit in ScriptLimit as (typeof SCRIPT_LIMITS)[Limit]['record']]: number | null };
 
 /** The help text of a limit, with its range and its default. */

@@ -83,10 +83,15 @@ export class RemoteQueue implements Queue {
     await this.#ask('/v1/beats', { tickets: [] }, wire.beatAnswerShape);
   }
 
-  /** The ticket that lets this worker read a blob, because a claim names it. */
-  ticketToRead(digest: ContentHash): string | undefined {
-    const claim = [...this.#held].find(({ request }) => request.ask === digest);
-    return claim && this.#tickets.get(claim);
+  /**
+   * The tickets that may let this worker read a blob: of claims that name it, then of claims whose request is in the store,
+   * because it may name the blob.
+   */
+  ticketsToRead(digest: ContentHash): string[] {
+    const held = [...this.#held];
+    const naming = held.filter(({ request: { ask } }) => ask === digest || ask.includes(digest));
+    const stored = held.filter(({ request: { ask } }) => ask !== digest && ask.startsWith('sha256:'));
+    return [...naming, ...stored].flatMap(claim => this.#tickets.get(claim) ?? []);
   }
 
   /** The ticket that lets this worker store a blob: any claim that it holds. */

@@ -7,7 +7,8 @@ import { storedName, verified } from './verified.ts';
 
 /** What proves to the server that this worker may use a blob. */
 export interface BlobTickets {
-  ticketToRead(digest: ContentHash): string | undefined;
+  /** Most likely first. */
+  ticketsToRead(digest: ContentHash): readonly string[];
   ticketToWrite(): string | undefined;
 }
 
@@ -31,14 +32,17 @@ export class RemoteStore implements BlobStore {
   }
 
   async get(digest: ContentHash): Promise<AsyncIterable<Uint8Array> | undefined> {
-    const ticket = this.#tickets.ticketToRead(digest);
     storedName(digest);
-    if (ticket === undefined) return undefined;
-    const response = await this.#send('GET', digest, ticket);
-    if (response.ok) return verified(digest, answerPieces(response, { faultOf: unreachable }), REMOTE_BLOB_BYTES_MAX);
-    await discard(response);
-    if (response.status === 404) return undefined;
-    throw refused(response.status);
+    let status = 404;
+    for (const ticket of this.#tickets.ticketsToRead(digest)) {
+      const response = await this.#send('GET', digest, ticket);
+      if (response.ok) return verified(digest, answerPieces(response, { faultOf: unreachable }), REMOTE_BLOB_BYTES_MAX);
+      await discard(response);
+      ({ status } = response);
+      if (status !== FORBIDDEN) break;
+    }
+    if (status === 404) return undefined;
+    throw refused(status);
   }
 
   async missing(): Promise<never> {
@@ -81,5 +85,6 @@ function refused(status: number): Fault {
 
 /** A blob is sent in one request from memory. */
 export const REMOTE_BLOB_BYTES_MAX = 64 * 1024 * 1024;
+const FORBIDDEN = 403;
 const REFUSAL_BYTES_MAX = 64 * 1024;
 const TRANSFER_MS = 300_000;

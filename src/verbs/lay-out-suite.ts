@@ -14,12 +14,12 @@ import { layOutSuite, placeFor } from '../run/suite/suite.ts';
 import { withDeclared } from './declared.ts';
 import { signerAt } from './keys.ts';
 import { refuseTaken } from './ledger.ts';
-import { checkQueueable } from './queue-choice.ts';
+import { checkQueueable, checkStoreFor } from './queue-choice.ts';
 import { removeUnbegunSuite } from './recover.ts';
 import type { RunSuiteOptions, StartedSuiteRun } from './run-suite.ts';
 import { checkSuiteOptions } from './suite-options.ts';
 import { describeTarget } from './suite-targets.ts';
-import { twiceChoice } from './twice-choice.ts';
+import { checkTwiceTarget, twiceChoice } from './twice-choice.ts';
 import { checkedRunId, checkedSettings, inFolder } from './suite-words.ts';
 
 /** How a suite is prepared for another process. */
@@ -84,7 +84,11 @@ export async function orderOf(given: RunSuiteOptions, home: string, cwd: string)
       : checkedSettings({ ...AGENT_CLOCKS, ...options.ofTarget, ...options }, DEFAULT_SETTINGS);
   const { headers = [], secrets = {} } = options;
   const named = await describeTarget(options, settings, home, cwd);
-  if (options.queue !== undefined) checkQueueable(named.target);
+  if (options.queue !== undefined) {
+    checkQueueable(named.target);
+    checkStoreFor(named.target, options);
+    checkTwiceTarget(named.target, options.twice);
+  }
   return {
     group: options.runId === undefined ? newRunId('suite', systemClock) : checkedRunId(options.runId),
     repetitions: options.repeat ?? 1,

@@ -6,6 +6,7 @@ import { attemptsOf } from '../evidence/agent/agent-attempt.ts';
 import { attemptsIn, homeFrom, RUN_ID, type RunFolder, runsIn as placesIn } from '../evidence/run-folder/runs.ts';
 import { sweepBare } from '../execute/launcher/sweep.ts';
 import { lifeOf, openSuiteIn } from './recover.ts';
+import { TAKEN } from './taken-note.ts';
 
 /** The ids of what was removed. Reports have the ids of their runs. */
 export interface Pruned {
@@ -26,6 +27,7 @@ export async function prune(cwd: string, olderThanMs: number, isTrial: boolean):
   // Attempts are as old as their suites, and are not reported by name.
   await pruneHome(attemptsIn(home), olderThanMs, isTrial);
   const before = systemClock.now() - olderThanMs;
+  if (!isTrial) removeNotes(path.join(attemptsIn(home), TAKEN), before);
   const removedIn = (lane: string, isOld: (id: string, folder: string) => boolean): string[] => {
     const old = foldersIn(path.join(home, lane)).filter(id => isOld(id, path.join(home, lane, id)));
     if (!isTrial) for (const id of old) removeFolder(id, path.join(home, lane, id));
@@ -38,6 +40,17 @@ export async function prune(cwd: string, olderThanMs: number, isTrial: boolean):
     // An old run can have a new report.
     reports: removedIn('reports', (id, folder) => RUN_ID.test(id) && statSync(folder).mtimeMs < before),
   };
+}
+
+/** A note outlives its run by at most one call, and an id is never made again. */
+function removeNotes(folder: string, before: number): void {
+  let names: string[] = [];
+  try {
+    names = readdirSync(folder);
+  } catch {
+    // No worker sent a run to this project.
+  }
+  for (const name of names) if (RUN_ID.test(name) && beganAt(name) < before) rmSync(path.join(folder, name));
 }
 
 const COMPARISON_ID = /^comparison_\d{8}_\d{6}_[0-9a-f]{12}$/;

@@ -1,12 +1,16 @@
 import { rmSync } from 'node:fs';
 import path from 'node:path';
+import { Readable } from 'node:stream';
 import { Fault } from '../base/fault.ts';
+import { bytesHash } from '../base/hash.ts';
+import { followLink, readRegular } from '../base/regular.ts';
 import { askedAt } from '../contracts/suite/index.ts';
-import type { RunFolder } from '../evidence/run-folder/runs.ts';
+import { attemptsIn, type RunFolder } from '../evidence/run-folder/runs.ts';
 import { suiteCases } from '../evidence/suite/suite-folder.ts';
 import type { SuitePlan } from '../evidence/suite/suite-run.ts';
 import type { Queue } from '../queue/queue.ts';
 import { answeredCase } from '../run/suite/artifact.ts';
+import type { TakeRun } from '../run/suite/reported-attempt.ts';
 import { queuedTarget } from '../run/suite/queued-target.ts';
 import type { TwiceRun } from '../run/suite/second-attempt.ts';
 import { settingsFrom } from '../run/suite/settings.ts';
@@ -14,7 +18,7 @@ import type { Target } from '../run/suite/target.ts';
 import type { BlobStore } from '../store/store.ts';
 import { replyReader } from '../targets/reader.ts';
 import { checkerAt } from './keys.ts';
-import { type QueueOptions, targetSlotsOf } from './queue-choice.ts';
+import { checkStoreFor, type QueueOptions, targetSlotsOf } from './queue-choice.ts';
 import type { RunSuiteOptions } from './run-suite.ts';
 
 /** Opens the queue of a run for as long as `use` takes. A queue that the caller opened stays open. */
@@ -37,7 +41,8 @@ export async function withQueue<Result>(
   }
 }
 
-type QueuedContext = QueueOptions & Pick<RunSuiteOptions, 'cwd' | 'onWarning' | 'environment'>;
+type QueuedContext = QueueOptions &
+  Pick<RunSuiteOptions, 'cwd' | 'onWarning' | 'environment' | 'secrets'> & { readonly home: string };
 
 /** The target of a run whose attempts workers make. */
 export async function queuedFor(plan: SuitePlan, context: QueuedContext): Promise<Target> {
@@ -45,13 +50,16 @@ export async function queuedFor(plan: SuitePlan, context: QueuedContext): Promis
   const settings = settingsFrom(request.settings);
   const { queue, lost = 'again', priority = 0, targetSlots, workerKeys, cwd = process.cwd(), onWarning } = context;
   if (typeof queue !== 'object') throw new Fault('internal', 'The queue is not open.');
+  const store = await storeAt(context.store, cwd, context.environment);
+  const takeRun = request.target.kind === 'script' ? await scriptRuns(plan, request.target, store, context) : undefined;
   const queued = {
     queue,
     plan,
     side: request.version,
     read: replyReader(request.target, settings.bodyBytesMax),
     bodyBytesMax: settings.bodyBytesMax,
-    store: await storeAt(context.store, cwd, context.environment),
+    store,
+    takeRun,
     trusted: trustedKeys(workerKeys, cwd),
     lost,
     priority,
@@ -71,6 +79,30 @@ export async function queuedFor(plan: SuitePlan, context: QueuedContext): Promis
 
 /** Expectations do not look at the start of an attempt. */
 const NO_TIME = '1970-01-01T00:00:00.000Z';
+
+/** Puts the script into the store, and says how its runs come back. */
+async function scriptRuns(
+  plan: SuitePlan,
+  target: Extract<SuitePlan['request']['target'], { kind: 'script' }>,
+  store: BlobStore | undefined,
+  context: QueuedContext,
+): Promise<TakeRun> {
+  checkStoreFor(target, context);
+  if (!store) throw new Fault('internal', 'The store is not open.');
+  const [{ runTaker }, { sentScripts }] = await Promise.all([import('./taken-runs.ts'), import('./taken-scripts.ts')]);
+  const script = plan.script === null ? undefined : readRegular(followLink(plan.script), target.bytes);
+  if (!script || bytesHash(script) !== target.sha256)
+    throw new Fault('script_changed', 'The script changed since the run started. Restore it, or start a new run.');
+  await store.put(target.sha256, Readable.from([script]), script.length);
+  const { request } = plan;
+  const reader = {
+    side: request.version,
+    secrets: context.secrets ?? {},
+    keepCredentials: request.keep_credentials === true,
+    settings: settingsFrom(request.settings),
+  };
+  return runTaker(sentScripts(plan, target, reader), attemptsIn(context.home), store);
+}
 
 /** The store with this address: `s3://…`, or a folder. */
 export async function storeAt(

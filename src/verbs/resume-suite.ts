@@ -65,7 +65,10 @@ export async function resumeSuite(word: string, options: ResumeOptions): Promise
       );
     const { withQueue } = await import('./queued-suite.ts');
     checkQueueOptions(options);
-    return withQueue(options, queue => runAll(places, { ...going, queue }));
+    // The conductor masks what it reads from the runs of a script.
+    const names = plan.request.target.kind === 'script' ? plan.request.secret_names : [];
+    const secrets = Object.fromEntries(names.map(name => [name, known(name, variable)]));
+    return withQueue(options, queue => runAll(places, { ...going, secrets, queue }));
   }
   if (!isOurs) {
     checkNamedAgain(word, plan, options);

@@ -3,6 +3,7 @@ import { newSessionId } from '../base/ids.ts';
 import { Fault } from '../base/fault.ts';
 import { TWICE_MAX, type TwiceChoice } from '../contracts/made-twice/index.ts';
 import type { Signer } from '../contracts/seal/index.ts';
+import type { SuiteTarget } from '../contracts/suite/index.ts';
 import type { RunSuiteOptions } from './run-suite.ts';
 
 /** Rejects a share that is not one. */
@@ -17,6 +18,12 @@ export function checkTwice({
   if (queue === undefined) throw new Fault('usage', '--twice requires a queue. Add --queue.');
   if (targetSlots !== undefined)
     throw new Fault('usage', '--target-slots cannot limit the attempts that --twice adds. Omit one of them.');
+}
+
+/** A second attempt is compared by its stored reply, and the runs of scripts have none. */
+export function checkTwiceTarget({ kind }: SuiteTarget, share: number | undefined): void {
+  if (kind === 'script' && share !== undefined)
+    throw new Fault('usage', 'Attempts of a script cannot be made twice. Omit --twice.');
 }
 
 /**

@@ -8,7 +8,7 @@ import type { AttemptQuestion } from '../contracts/attempt-request/index.ts';
 import { homeFrom } from '../evidence/run-folder/runs.ts';
 import type { Queue } from '../queue/queue.ts';
 import { runnerHere } from '../run/pipeline/runner-plan.ts';
-import { offeredNeeds } from '../run/suite/attempt-question.ts';
+import { HTTP_NEEDS, offeredNeeds } from '../run/suite/attempt-question.ts';
 import { settingsFrom } from '../run/suite/settings.ts';
 import type { Target } from '../run/suite/target.ts';
 import { declarationFaults } from '../targets/declaration-faults.ts';
@@ -22,6 +22,8 @@ import { refuseUnknown } from './options.ts';
 import { checkQueueable } from './queue-choice.ts';
 import { storeAt, withQueue } from './queued-suite.ts';
 import { httpFor } from './suite-targets.ts';
+import { openWorkerHome } from './worker-home.ts';
+import { allowedScripts, type AllowedScripts, scriptNeeds, type ScriptWorker, workerScript } from './worker-scripts.ts';
 
 export interface WorkerOptions {
   /** The queue to take attempts from: the URL of a PostgreSQL database, or an open queue. */
@@ -34,6 +36,8 @@ export interface WorkerOptions {
   readonly name?: string;
   /** The values of secrets that attempts may use, by variable name. */
   readonly secrets?: Readonly<Record<string, string>>;
+  /** The scripts that attempts may run, by SHA-256, or `any`; none by default. */
+  readonly allowScripts?: readonly string[];
   /** The origins that attempts may ask. Required with `secrets`; all by default without. */
   readonly allowTargets?: readonly string[];
   /** A folder that workers and conductors share, or `s3://…`, for replies and cases that are too large for the queue. */
@@ -67,31 +71,68 @@ export async function runQueueWorker(options: WorkerOptions): Promise<void> {
   if (options.on && (options.queue !== undefined || options.store !== undefined))
     throw new Fault('usage', 'The server has the queue and the store. Omit --queue and --store, or --on.');
   if (Object.keys(secrets).length > 0 && !options.allowTargets) throw new Fault('usage', NO_ORIGINS);
-  const needs = offeredNeeds(Object.keys(secrets));
+  const allowed = allowedScripts(options.allowScripts);
+  const names = Object.keys(secrets);
+  if (allowed && !options.on && options.store === undefined) throw new Fault('usage', NO_STORE);
   const name = checkedName(options.name ?? `${hostname().slice(0, HOST_CHARS)}-${newCorrelationId().slice(0, 8)}`);
   const signer = signerAt(cwd, options.signingKey) ?? newSigner(cwd);
   options.tracer?.protect(Object.values(secrets));
   const { runner_id: _, ...identity } = runnerHere([]).identity;
   const own = { name, version: VERSION, environmentHash: contentHash(identity), signer };
+  const offered = [
+    ...offeredNeeds(HTTP_NEEDS, names),
+    ...(allowed ? await needsOfScripts(allowed, names, options) : []),
+  ];
+  if (offered.length > NEEDS_MAX)
+    throw new Fault(
+      'usage',
+      'The worker has too many secrets for what it offers. Start a second worker for some of them.',
+    );
   await withSource(options, cwd, async ({ queue, store, claimMs }) => {
-    options.onReady?.({ worker: name, keyId: signer.keyId });
-    await runWorker({
-      queue,
-      needs,
-      slots,
-      reporter: { ...own, store },
-      ...(claimMs !== undefined && { claimMs }),
-      makeTarget: async (question, connections) => {
-        const target = await workerTarget(question, connections, secrets, options.allowTargets);
-        return options.tracer ? tracedWork(target, question, options.tracer, name) : target;
-      },
-      spool: folderSpool(path.join(homeFrom(cwd), 'spool')),
-      drainMs,
-      signal: options.signal ?? new AbortController().signal,
-      ...(options.onEvent && { onEvent: options.onEvent }),
-    });
+    const home = allowed && (await openWorkerHome(homeFrom(cwd), name, cwd));
+    const scripts = home && {
+      allowed,
+      isLimitedToOrigins: options.allowTargets !== undefined,
+      store,
+      home: home.folder,
+      signer,
+    };
+    const allowedWork = { values: secrets, origins: options.allowTargets, scripts };
+    try {
+      options.onReady?.({ worker: name, keyId: signer.keyId });
+      await runWorker({
+        queue,
+        needs: offered,
+        slots,
+        reporter: { ...own, store },
+        ...(claimMs !== undefined && { claimMs }),
+        makeTarget: async (question, connections) => {
+          const target = await workerTarget(question, connections, allowedWork);
+          return options.tracer ? tracedWork(target, question, options.tracer, name) : target;
+        },
+        spool: folderSpool(path.join(homeFrom(cwd), 'spool')),
+        drainMs,
+        signal: options.signal ?? new AbortController().signal,
+        ...(options.onEvent && { onEvent: options.onEvent }),
+      });
+    } finally {
+      await home?.close();
+    }
   });
 }
+
+/** A worker that allows any script gives no script its secrets. */
+async function needsOfScripts(
+  allowed: AllowedScripts,
+  names: readonly string[],
+  { allowTargets }: WorkerOptions,
+): Promise<string[]> {
+  const { needs, hasSecrets } = await scriptNeeds(allowed, allowTargets !== undefined);
+  return needs.flatMap(one => offeredNeeds(one, hasSecrets ? names : []));
+}
+
+const NO_STORE =
+  'Scripts and their evidence travel through a store. Add --store: the folder or s3://… that the conductors use.';
 
 interface WorkSource {
   readonly queue: Queue;
@@ -114,6 +155,8 @@ async function withSource(
 
 const NO_ORIGINS =
   'A worker with secrets needs --allow-target ORIGIN, because anyone who can write to the queue chooses where attempts are sent.';
+/** As many as a server accepts. */
+const NEEDS_MAX = 64;
 const SLOTS = 4;
 const SLOTS_MOST = 256;
 const DRAIN_MS = 600_000;
@@ -125,6 +168,7 @@ const OPTIONS: Record<keyof WorkerOptions, true> = {
   slots: true,
   name: true,
   secrets: true,
+  allowScripts: true,
   allowTargets: true,
   store: true,
   drainMs: true,
@@ -154,12 +198,18 @@ function newSigner(cwd: string): NonNullable<ReturnType<typeof signerAt>> {
   return signer;
 }
 
-/** Opens the target of an attempt. A worker sends HTTP requests, and starts no program. */
+/** What the operator of a worker allows. */
+interface AllowedWork {
+  readonly values: Readonly<Record<string, string>>;
+  readonly origins: readonly string[] | undefined;
+  readonly scripts: ScriptWorker | undefined;
+}
+
+/** Opens the target of an attempt, if the operator allows it. */
 async function workerTarget(
   question: AttemptQuestion,
   connections: number,
-  values: Readonly<Record<string, string>>,
-  origins: readonly string[] | undefined,
+  { values, origins, scripts }: AllowedWork,
 ): Promise<Target> {
   const { target, run_id, version, keep_credentials } = question;
   checkQueueable(target);
@@ -174,6 +224,10 @@ async function workerTarget(
   const taken = new Set(headers.map(({ env }) => env));
   const names = question.secret_names.filter(name => !taken.has(name));
   const secrets = Object.fromEntries(names.map(name => [name, value(name)]));
+  if (target.kind === 'script') {
+    if (!scripts) throw new Fault('not_offered', 'This worker runs no scripts. Start it with --allow-script.');
+    return workerScript(question, secrets, scripts);
+  }
   const request = { run_id, version, ...(keep_credentials && { keep_credentials }) };
   const settings = { ...settingsFrom(question.settings), concurrency: connections };
   refuseOrigin(target, origins);

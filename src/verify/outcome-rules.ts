@@ -9,6 +9,7 @@ export const WO = {
       'outcome_sha256 is the hash of exactly one line of assets/outcomes.ndjson, and every line without again belongs to one attempt',
       'the outcome has the run, case, number, worker, start, latency, status and failure of that attempt',
       'its reply is the stored reply of the attempt, and its body is the stored body',
+      'its run, if it has one, is the run_id of the attempt, and without one there is no run_id',
       'its target_sha256 is that of evidence/request.json, and its case_sha256 is the content hash of the case',
       'without queued in evidence/request.json, there is no outcome',
     ],

@@ -137,10 +137,11 @@ function aboutRun(
 function* differences(
   caseId: string,
   attempt: Attempt,
-  { subject: [received], predicate }: AttemptStatement,
+  { subject, predicate }: AttemptStatement,
   savedHash: (href: string) => string | undefined,
 ): Generator<string> {
-  const { failure } = predicate;
+  const { failure, run } = predicate;
+  const received = subject.find(({ name }) => name !== 'run');
   const digest = received && `sha256:${received.digest.sha256}`;
   const pairs: readonly (readonly [string, unknown, unknown])[] = [
     ['case_id', caseId, predicate.case_id],
@@ -151,6 +152,7 @@ function* differences(
     ['latency_ms', attempt.latency_ms, predicate.latency_ms],
     ['outcome', attempt.outcome, predicate.outcome],
     ['http_status', attempt.http_status, predicate.http_status],
+    ['run_id', attempt.run_id, run?.id],
     ['masked', JSON.stringify(attempt.masked ?? {}), JSON.stringify(predicate.masked ?? {})],
     ['error_class', attempt.error_class, failure?.class],
     ['note', attempt.note, failure?.message],

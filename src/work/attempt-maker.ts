@@ -4,9 +4,9 @@ import { Fault } from '../base/fault.ts';
 import type { AttemptQuestion } from '../contracts/attempt-request/index.ts';
 import type { SuiteCase } from '../contracts/suite/index.ts';
 import type { Settlement } from '../queue/queue.ts';
-import { readQuestion } from '../run/suite/attempt-question.ts';
+import { attemptNeeds, readQuestion } from '../run/suite/attempt-question.ts';
 import { attemptReport, type MadeAttempt, type Reporter } from '../run/suite/attempt-report.ts';
-import type { AttemptResult, FailedAttempt, Target } from '../run/suite/target.ts';
+import { type AttemptResult, type FailedAttempt, NotBegun, type Target } from '../run/suite/target.ts';
 import type { HeldClaim } from './held-claims.ts';
 import type { WorkerTargets } from './worker-targets.ts';
 
@@ -17,6 +17,8 @@ export interface Made {
   readonly end: MadeEnd | undefined;
   /** Why this machine cannot make such attempts. */
   readonly unable?: string;
+  /** Removes what the attempt left on this machine, once its outcome is settled or lost. */
+  readonly discard?: () => void;
 }
 
 /** Turns a claim into an outcome: reads the request, asks the target, and signs what came back. */
@@ -41,31 +43,38 @@ export class AttemptMaker {
       question = await readQuestion(request.ask, this.#reporter.store);
       if (question.key !== request.key)
         throw new Fault('attempt_request', 'The attempt has another key than its request.');
+      // Otherwise, a request could end what this worker offers by something that it does not.
+      if (attemptNeeds(question) !== request.needs)
+        throw new Fault('attempt_request', 'The attempt needs something else than its request says.');
     } catch (error) {
       return { end: handedBack(sentenceOf(error)) };
     }
     try {
-      return await this.#targets.with(question, async target => ({ end: await this.#asked(question, target, held) }));
+      return await this.#targets.with(question, target => this.#asked(question, target, held));
     } catch (error) {
-      // Only opening the target rejects, so nothing was sent.
+      // Only a target that did not begin rejects, so nothing was sent.
       const why = sentenceOf(error);
       return { end: handedBack(why), ...(!isOfTheRun(error) && { unable: why }) };
     }
   }
 
-  async #asked(question: AttemptQuestion, target: Target, held: HeldClaim): Promise<MadeEnd | undefined> {
+  async #asked(question: AttemptQuestion, target: Target, held: HeldClaim): Promise<Made> {
     const startedAtMs = systemClock.now();
     const startedMs = monotonicMs();
     const one = question.case as SuiteCase;
     const { key, attempt } = question;
     const { trace } = held.claim.request;
-    const asked = await target.ask({ one, key, attempt, signal: held.signal, trace }).catch((): AttemptResult => {
-      return { latencyMs: Math.round(monotonicMs() - startedMs), outcome: WORKER_FAULT };
-    });
-    if (held.stopped === 'lost') return undefined;
+    const asked = await target
+      .ask({ one, key, attempt, signal: held.signal, trace })
+      .catch((error: unknown): AttemptResult => {
+        if (error instanceof NotBegun) throw error;
+        return { latencyMs: Math.round(monotonicMs() - startedMs), outcome: WORKER_FAULT };
+      });
     const isStopped = !asked.outcome.ok && asked.outcome.cancelled === true;
     const result = isStopped ? { ...asked, outcome: WORKER_STOPPED } : asked;
-    return this.#reported(question, { startedAtMs, endedAtMs: systemClock.now(), result }, held);
+    const made = { startedAtMs, endedAtMs: systemClock.now(), result };
+    const end = held.stopped === 'lost' ? undefined : await this.#reported(question, made, held);
+    return { end, ...(asked.packed && { discard: asked.packed.remove }) };
   }
 
   /** Waits for an unavailable store, for as long as the attempt is ours. */
@@ -96,7 +105,21 @@ function isOfTheRun(error: unknown): boolean {
   return error instanceof Fault && OF_THE_RUN.has(error.code);
 }
 
-const OF_THE_RUN: ReadonlySet<string> = new Set(['usage', 'attempt_request', 'not_offered', 'not_queueable']);
+const OF_THE_RUN: ReadonlySet<string> = new Set([
+  'usage',
+  'attempt_request',
+  'not_offered',
+  'not_queueable',
+  // About one script, or its blob. Other scripts may run here.
+  'unknown_interpreter',
+  'not_enforceable',
+  'out_of_bounds',
+  'no_blob',
+  'blob_mismatch',
+  'blob_name',
+  'store_unavailable',
+  'store_rights',
+]);
 
 const WORKER_FAULT: FailedAttempt = {
   ok: false,

@@ -159,11 +159,12 @@ class Worker {
     this.#tell({ is: 'claimed', key });
     const held = this.#held.add(claim, sentMs);
     this.#active++;
-    const { end, unable } = await this.#maker.make(held);
+    const { end, unable, discard } = await this.#maker.make(held);
     this.#active--;
     this.#change.wake();
     if (unable !== undefined) this.#giveUp(needs, unable);
     const isTaken = end !== undefined && (await this.#settling.settle(held, end));
+    discard?.();
     this.#held.remove(held);
     this.#change.wake();
     if (isTaken) this.#tell({ is: 'settled', key, end: end.is });

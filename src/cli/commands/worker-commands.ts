@@ -12,8 +12,13 @@ export function addWorkerCommand(program: Command, ended: (code: number) => void
     .option('--slots <count>', 'attempts to make at once', atLeastOne, 4)
     .option('--name <name>', 'name of this worker in evidence (default: the host name and a random part)')
     .option('--secret <name>', 'environment variable that attempts may use; repeatable', collect)
+    .option(
+      '--allow-script <sha256>',
+      'attempts may run this script, or "any" script; repeatable, requires --store or --on',
+      collect,
+    )
     .option('--allow-target <origin>', 'attempts may ask only this origin; repeatable, required with --secret', collect)
-    .option('--store <address>', 'folder shared with the conductors, or s3://…, for replies above 64 KiB')
+    .option('--store <address>', 'folder shared with the conductors, or s3://…, for scripts and replies above 64 KiB')
     .option('--drain <time>', 'how long attempts may take after SIGTERM', duration, 600_000)
     .option('--json', 'print every event as one line of JSON')
     .addHelpText('after', EXITS)

@@ -1,6 +1,7 @@
 import { defined } from '../../base/defined.ts';
 import { Fault } from '../../base/fault.ts';
 import { printable } from '../../base/printable.ts';
+import { closeLauncher } from '../../verbs/launcher.ts';
 import { runQueueWorker, type WorkerOptions } from '../../verbs/worker.ts';
 import { allowedOrigins } from '../options/origins.ts';
 import { interruptions } from '../options/interruptions.ts';
@@ -16,6 +17,7 @@ export interface WorkerFlags {
   readonly slots: number;
   readonly name?: string;
   readonly secret?: readonly string[];
+  readonly allowScript?: readonly string[];
   readonly allowTarget?: readonly string[];
   readonly store?: string;
   readonly drain: number;
@@ -49,6 +51,7 @@ export async function workerCommand(flags: WorkerFlags): Promise<number> {
   } finally {
     await tracing?.end();
     interrupt.end();
+    await closeLauncher();
   }
 }
 

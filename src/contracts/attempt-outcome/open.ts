@@ -55,15 +55,18 @@ export function* identityFaults(statement: unknown): Generator<StatementFault> {
 export function* receivedFaults(statement: unknown): Generator<StatementFault> {
   if (!isReadable(statement)) return;
   const { subject, predicate } = statement;
-  const { outcome, failure, frame_ms } = predicate;
+  const { outcome, failure, frame_ms, run } = predicate;
   const names = subject.map(({ name }) => name).join();
   const isAnswer = outcome === 'ok';
   if (isAnswer === (failure !== undefined))
     yield { path: 'payload.predicate.failure', message: 'must be present if and only if outcome is "runner_error"' };
   if (!isAnswer && frame_ms) yield { path: 'payload.predicate.frame_ms', message: 'must be absent without an answer' };
-  const expected = isAnswer ? 'reply' : failure?.body ? 'body' : '';
-  if (names !== expected)
-    yield { path: 'payload.subject', message: 'must name the received bytes: reply, or body of a failed attempt' };
+  const received = isAnswer ? (run ? [] : ['reply']) : failure?.body ? ['body'] : [];
+  if (names !== [...received, ...(run ? ['run'] : [])].join())
+    yield {
+      path: 'payload.subject',
+      message: 'must name the received bytes: reply, or body of a failed attempt; and run if the predicate has run',
+    };
 }
 
 function isReadable(statement: unknown): statement is AttemptStatement {

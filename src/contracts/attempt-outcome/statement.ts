@@ -9,7 +9,10 @@ const PREDICATE_TYPE = 'urn:proctor:attempt:v1';
 /** An in-toto statement of a worker about one attempt: what it sent, what it received, and when. */
 export const attemptStatementShape = record({
   _type: z.literal(STATEMENT_TYPE),
-  /** The bytes that it received, after masking: `reply` of an answer, or `body` of a failed attempt. */
+  /**
+   * The bytes that it received, after masking: `reply` of an answer, or `body` of a failed attempt. For a script, `run` is
+   * the pack of its run, which contains the answer.
+   */
   subject: z.array(subject),
   predicateType: z.literal(PREDICATE_TYPE),
   predicate: record({
@@ -30,6 +33,8 @@ export const attemptStatementShape = record({
     latency_ms: milliseconds(),
     outcome: z.enum(['ok', 'runner_error']),
     http_status: z.optional(z.int().check(z.gte(100), z.lte(999))),
+    /** The sealed run of a script: its id, and the hash of its seal. */
+    run: z.optional(record({ id: folderName(), seal_sha256: contentHashText() })),
     /** The number of masked ranges, by kind. */
     masked: z.optional(z.record(z.string(), count())),
     /** When each frame of a stream arrived. */
@@ -61,15 +66,21 @@ export type AttemptStatement = z.infer<typeof attemptStatementShape>;
 
 export type AttemptPredicate = AttemptStatement['predicate'];
 
-/** The statement about an attempt that received `received`, or nothing. */
+type NamedBytes = Pick<SealedFile, 'sha256' | 'bytes'>;
+
+/** The statement about an attempt that received `received`, or nothing. `pack` is the pack of its run. */
 export function attemptStatement(
   predicate: Omit<AttemptPredicate, 'schema_version' | 'signed'>,
-  received?: Pick<SealedFile, 'sha256' | 'bytes'>,
+  received?: NamedBytes,
+  pack?: NamedBytes,
 ): AttemptStatement {
   const path = predicate.outcome === 'ok' ? 'reply' : 'body';
   return {
     _type: STATEMENT_TYPE,
-    subject: received ? [subjectOf({ path, ...received })] : [],
+    subject: [
+      ...(received ? [subjectOf({ path, ...received })] : []),
+      ...(pack ? [subjectOf({ path: 'run', ...pack })] : []),
+    ],
     predicateType: PREDICATE_TYPE,
     predicate: { ...predicate, schema_version: 'attempt-outcome.v1', signed: false },
   };

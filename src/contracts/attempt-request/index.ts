@@ -1,5 +1,8 @@
 import * as z from 'zod/mini';
-import { contentHash } from '../../base/hash.ts';
+import { contentHash, type ContentHash } from '../../base/hash.ts';
+import { profileShape } from '../profile/shape.ts';
+import { requestedShape } from '../script-request/shape.ts';
+import { readJson } from '../../base/json.ts';
 import { ARTIFACT_ASKS, folderName, side } from '../artifacts/words.ts';
 import { AGAIN_MAX, attemptKey } from '../attempt-key.ts';
 import { check } from '../check.ts';
@@ -26,12 +29,23 @@ const attemptRequestShape = record({
   secret_names: z.array(variableName()),
   /** Well-known credentials are stored unmasked. */
   keep_credentials: z.optional(z.literal(true)),
+  /** The limits of a script, and the profile that they name. */
+  script: z.optional(record({ requested: requestedShape, profile: z.optional(profileShape) })),
   /** A suite-case.v1 document. */
   case: anyObject(),
 });
 
 /** The document in a queue that says what a worker sends. */
 export type AttemptQuestion = z.infer<typeof attemptRequestShape>;
+
+/** The digests of the blobs that a worker reads for an attempt: its script. The document may come from anyone. */
+export function blobsOfAttempt(text: string): ContentHash[] {
+  const reading = readJson(Buffer.from(text), { bytesMax: attemptRequest.bytesMax });
+  const { target } = (reading.ok ? (reading.value ?? {}) : {}) as { target?: unknown };
+  const { kind, sha256 } = (target ?? {}) as { kind?: unknown; sha256?: unknown };
+  const isDigest = typeof sha256 === 'string' && /^sha256:[0-9a-f]{64}$/.test(sha256);
+  return kind === 'script' && isDigest ? [sha256 as ContentHash] : [];
+}
 
 const rule = rulesFor<AttemptQuestion>();
 
@@ -79,9 +93,14 @@ const rules = [
       ...ARTIFACT_ASKS.targetUrl,
       'target_sha256 is the content hash of target',
       'case is a suite-case.v1 document that keeps its rules',
+      'script is present if and only if the target is a script: requested has its limits, and profile is the one that requested names',
     ],
-    fields: ['target', 'target_sha256', 'settings', 'case'],
-    *check({ target, target_sha256, case: one }) {
+    fields: ['target', 'target_sha256', 'settings', 'script', 'case'],
+    *check({ target, target_sha256, script, case: one }) {
+      if ((target.kind === 'script') !== (script !== undefined))
+        yield must('script', 'must be present if and only if the target is a script');
+      if (script && script.requested.profile !== (script.profile?.name ?? null))
+        yield must('script.profile', 'is not the profile that requested names');
       if (contentHash(target) !== target_sha256) yield must('target_sha256', 'is not the content hash of target');
       if (check(suiteCase, one, { strict: false, internal: false }).violations.length > 0)
         yield must('case', 'breaks a rule of suite-case.v1');

@@ -8,6 +8,21 @@ const limit = () => z.int().check(z.gte(1));
 /** An input file, by its bare name and without its folder. */
 const file = () => record({ name: z.string(), sha256: contentHashText(), bytes: count() });
 
+/** The requested limits; null for a default. runner.json has the effective ones. */
+export const requestedShape = record({
+  profile: z.nullable(wordyText()),
+  sandbox: z.nullable(z.enum(['none', 'process', 'container', 'vm'])),
+  isolation: z.nullable(z.enum(['strict', 'standard', 'none'])),
+  timeout_ms: z.nullable(limit()),
+  idle_timeout_ms: z.nullable(limit()),
+  memory_bytes: z.nullable(limit()),
+  cpu_seconds: z.nullable(limit()),
+  cpus: z.optional(z.nullable(z.number().check(z.gt(0)))),
+  pids: z.nullable(limit()),
+  max_output_files: z.nullable(limit()),
+  max_total_output_bytes: z.nullable(limit()),
+});
+
 export const scriptRequestShape = record({
   schema_version: z.literal('script-request.v1'),
   run_id: nameText(),
@@ -21,20 +36,7 @@ export const scriptRequestShape = record({
   inputs: z.array(file()).check(z.maxLength(1_000)),
   env_names: z.array(variableName()).check(z.maxLength(1_000)),
   secret_names: z.array(variableName()).check(z.maxLength(1_000)),
-  /** The requested limits; null for a default. runner.json has the effective ones. */
-  requested: record({
-    profile: z.nullable(wordyText()),
-    sandbox: z.nullable(z.enum(['none', 'process', 'container', 'vm'])),
-    isolation: z.nullable(z.enum(['strict', 'standard', 'none'])),
-    timeout_ms: z.nullable(limit()),
-    idle_timeout_ms: z.nullable(limit()),
-    memory_bytes: z.nullable(limit()),
-    cpu_seconds: z.nullable(limit()),
-    cpus: z.optional(z.nullable(z.number().check(z.gt(0)))),
-    pids: z.nullable(limit()),
-    max_output_files: z.nullable(limit()),
-    max_total_output_bytes: z.nullable(limit()),
-  }),
+  requested: requestedShape,
   /** The version of a published script that this run belongs to. Absent in other runs. */
   published: z.optional(publishedVersion),
 });

@@ -2,9 +2,11 @@ import { Fault } from '../../base/fault.ts';
 import { readJson } from '../../base/json.ts';
 import { bytesHash, type ContentHash } from '../../base/hash.ts';
 import { type AttemptQuestion, attemptRequest } from '../../contracts/attempt-request/index.ts';
-import type { SuiteCase, SuiteRequest } from '../../contracts/suite/index.ts';
+import { limitsRecord } from '../../contracts/script-limits.ts';
+import type { SuiteCase, SuiteRequest, SuiteTarget } from '../../contracts/suite/index.ts';
 import { keepsContract } from '../../evidence/document.ts';
 import type { SuitePlan } from '../../evidence/suite/suite-run.ts';
+import type { Requested } from '../../policy/effective-limits.ts';
 import { QUEUE_TEXT_BYTES_MAX } from '../../queue/queue.ts';
 import type { BlobStore } from '../../store/store.ts';
 
@@ -27,11 +29,14 @@ export function againProtocol(protocol: number): number {
 /** Everything that a worker of this release reads. */
 export const WORKER_PROTOCOLS: readonly number[] = [...ATTEMPT_PROTOCOLS, ...ATTEMPT_PROTOCOLS.map(againProtocol)];
 
+/** The part of a plan that workers learn. */
+export type AskedPlan = Pick<SuitePlan, 'request' | 'headers' | 'bounds'>;
+
 /** Writes the attempts of a run as documents for a worker. */
 export class QuestionWriter {
   readonly #begin: string;
 
-  constructor({ request, headers }: Pick<SuitePlan, 'request' | 'headers'>) {
+  constructor({ request, headers, bounds }: AskedPlan) {
     const shared: Omit<AttemptQuestion, 'key' | 'attempt' | 'case'> = {
       schema_version: 'attempt-request.v1',
       run_id: request.run_id,
@@ -42,6 +47,7 @@ export class QuestionWriter {
       headers: headers.map(({ name, env }) => ({ name, env })),
       secret_names: request.secret_names,
       ...(request.keep_credentials && { keep_credentials: true as const }),
+      ...(request.target.kind === 'script' && { script: scriptNote(request.target, bounds) }),
     };
     // All attempts share most of the text.
     this.#begin = JSON.stringify(shared).slice(0, -1);
@@ -52,6 +58,21 @@ export class QuestionWriter {
     const own = JSON.stringify({ key, attempt, again, case: one });
     return `${this.#begin},${own.slice(1)}`;
   }
+}
+
+/** The limits of a script. They never allow a weaker isolation than that of the target. */
+export function scriptNote(
+  { sandbox, isolation }: Extract<SuiteTarget, { kind: 'script' }>,
+  bounds: Requested,
+): NonNullable<AttemptQuestion['script']> {
+  const { profile } = bounds;
+  const requested = {
+    profile: profile?.name ?? null,
+    sandbox,
+    isolation: isolation === 'strict' ? isolation : (bounds.isolation ?? null),
+    ...limitsRecord(bounds),
+  };
+  return { requested, ...(profile && { profile }) };
 }
 
 /** The text for the queue: the document itself, or its digest if only the store can hold it. */
@@ -93,24 +114,25 @@ async function fromStore(digest: ContentHash, store: BlobStore | undefined): Pro
   return Buffer.concat(chunks);
 }
 
-/** What a worker must offer: the kind of the target, and the names of all secrets. */
-export function attemptNeeds({ secret_names: names }: Pick<SuiteRequest, 'secret_names'>): string {
-  return ['http', ...new Set(names)].sort(httpFirst).join('+');
+/** What a worker must offer: how it makes the attempt, and the names of all secrets. */
+export function attemptNeeds({ target, secret_names: names }: Pick<SuiteRequest, 'target' | 'secret_names'>): string {
+  return needsWith(target.kind === 'script' ? `script/${target.sandbox}/${target.isolation}` : HTTP_NEEDS, names);
 }
 
-/** Everything that a worker with these secrets can serve: every subset of the names. */
-export function offeredNeeds(names: readonly string[]): string[] {
+export const HTTP_NEEDS = 'http';
+
+/** Everything that a worker with these secrets can serve: `needs` with every subset of the names. */
+export function offeredNeeds(needs: string, names: readonly string[]): string[] {
   if (names.length > SECRETS_MAX)
     throw new Fault('usage', `A worker can have at most ${SECRETS_MAX} secrets. Start a second worker for the others.`);
   const subsets: string[][] = [[]];
   for (const name of new Set(names)) subsets.push(...subsets.map(subset => [...subset, name]));
-  return subsets.map(subset => attemptNeeds({ secret_names: subset }));
+  return subsets.map(subset => needsWith(needs, subset));
 }
 
 /** The number of subsets doubles with every name. */
 const SECRETS_MAX = 5;
 
-function httpFirst(a: string, b: string): number {
-  if (a === 'http' || b === 'http') return a === 'http' ? -1 : 1;
-  return a < b ? -1 : 1;
+function needsWith(needs: string, names: readonly string[]): string {
+  return [needs, ...[...new Set(names)].sort()].join('+');
 }

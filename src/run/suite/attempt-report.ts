@@ -37,8 +37,15 @@ export interface MadeAttempt {
   readonly result: AttemptResult;
 }
 
-/** Signs the outcome of an attempt. The text fits into a queue; larger bytes go to the store. */
+/** Signs the outcome of an attempt. The text fits into a queue; larger bytes go to the store, and so does a run. */
 export async function attemptReport(question: AttemptQuestion, made: MadeAttempt, reporter: Reporter): Promise<string> {
+  const { packed } = made.result;
+  if (packed) {
+    if (!reporter.store) throw new Fault('internal', 'A worker without a store cannot send a run.');
+    await reporter.store.put(packed.pack.sha256, packed.read(), packed.pack.bytes);
+    // The pack contains the received bytes, so nothing else travels.
+    return reportText(question, made, reporter, receivedBytes(made.result), false);
+  }
   const bytes = receivedBytes(made.result);
   const inline = reportText(question, made, reporter, bytes, true);
   if (Buffer.byteLength(inline) <= QUEUE_TEXT_BYTES_MAX) return inline;
@@ -80,15 +87,16 @@ function reportText(
   const body = bytes && { encoding: isText ? 'utf8' : 'base64', text: bytes.toString(isText ? 'utf8' : 'base64') };
   return JSON.stringify({
     schema_version: 'attempt-report.v1',
-    outcome: sealDocument(attemptStatement(predicate, received), signer),
+    outcome: sealDocument(attemptStatement(predicate, received, made.result.packed?.pack), signer),
     public_key: signer.publicPem,
     ...(body && isInline && { body }),
   });
 }
 
 /** The bytes that prove the outcome: the stored reply, or the body of a failed attempt. */
-function receivedBytes({ outcome }: AttemptResult): Buffer | undefined {
+function receivedBytes({ outcome, packed }: AttemptResult): Buffer | undefined {
   if (!outcome.ok) return outcome.body?.bytes;
+  if (packed) return undefined;
   if (!outcome.kept) throw new Fault('internal', 'A target without stored replies cannot be asked through a queue.');
   return outcome.kept.body;
 }
@@ -100,7 +108,7 @@ function predicateOf(
   { startedAtMs, endedAtMs, result }: MadeAttempt,
   { name, version, environmentHash }: Omit<Reporter, 'signer'>,
 ): Predicate {
-  const { latencyMs, httpStatus, outcome } = result;
+  const { latencyMs, httpStatus, outcome, packed } = result;
   const { masked } = outcome;
   return {
     key,
@@ -117,6 +125,7 @@ function predicateOf(
     latency_ms: latencyMs,
     outcome: outcome.ok ? 'ok' : 'runner_error',
     ...(httpStatus !== undefined && { http_status: httpStatus }),
+    ...(packed && { run: { id: packed.id, seal_sha256: packed.sealSha256 } }),
     ...(masked && Object.keys(masked).length > 0 && { masked: { ...masked } }),
     ...(outcome.ok
       ? outcome.kept?.frameMs && { frame_ms: [...outcome.kept.frameMs] }

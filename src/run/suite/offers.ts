@@ -196,10 +196,8 @@ export class Offers {
     const { needs } = await this.#queue.overview();
     const row = needs.find(one => one.needs === request?.needs);
     if (!request || (row && row.workers > 0)) return;
-    const [, ...names] = request.needs.split('+');
-    const secrets = names.map(name => ` --secret ${name}`).join('');
     this.#warn(
-      `No worker can make these attempts. Start one of this release with: proctor worker --queue URL${secrets}`,
+      `No worker can make these attempts. Start one of this release with: proctor worker --queue URL${flagsFor(request.needs)}`,
     );
   }
 
@@ -208,6 +206,13 @@ export class Offers {
     if (sentence !== this.#warned) this.#onWarning(sentence);
     this.#warned = sentence;
   }
+}
+
+/** The flags of a worker that offers what an attempt needs. */
+function flagsFor(needs: string): string {
+  const [what = '', ...names] = needs.split('+');
+  const secrets = names.map(name => ` --secret ${name}`).join('');
+  return `${what.startsWith('script/') ? ' --store ADDRESS --allow-script SHA256' : ''}${secrets}`;
 }
 
 interface Waiting {

@@ -1,17 +1,16 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { contentHash } from '../../base/hash.ts';
 import { printable } from '../../base/printable.ts';
-import type { SuitePlan } from '../../evidence/suite/suite-run.ts';
 import type { AttemptOutcome, AttemptRequest, Queue } from '../../queue/queue.ts';
 import { targetName } from '../../contracts/suite/index.ts';
-import { ATTEMPT_PROTOCOL, attemptNeeds, QuestionWriter, queuedText } from './attempt-question.ts';
+import { type AskedPlan, ATTEMPT_PROTOCOL, attemptNeeds, QuestionWriter, queuedText } from './attempt-question.ts';
 import { Offers } from './offers.ts';
 import { type AskedAttempt, reportedAttempt, type ReportReader } from './reported-attempt.ts';
 import { type AttemptResult, CANCELLED, type CaseQuestion, type FailedAttempt, type Target } from './target.ts';
 
 export interface QueuedRun extends ReportReader {
   readonly queue: Queue;
-  readonly plan: Pick<SuitePlan, 'request' | 'headers'>;
+  readonly plan: AskedPlan;
   /** Whether to retry an attempt whose worker was lost. */
   readonly lost: 'again' | 'never';
   readonly priority: number;
@@ -35,7 +34,7 @@ export function queuedTarget(run: QueuedRun): Target {
     async ask({ one, attempt, key, signal, trace, onArrived }: CaseQuestion): Promise<AttemptResult> {
       const ask = await queuedText(writer.write(one, attempt, key), store);
       if (ask === undefined) return { latencyMs: 0, outcome: TOO_LARGE };
-      const asked = { key, caseId: one.id, targetSha256, caseSha256: contentHash(one) };
+      const asked = { key, caseId: one.id, one, targetSha256, caseSha256: contentHash(one) };
       const outcome = await offers.outcomeOf({ ...shared, key, ask, ...(trace !== undefined && { trace }) }, signal);
       if (outcome === undefined) return { latencyMs: 0, outcome: CANCELLED };
       if (outcome.is === 'reported') {

@@ -2,11 +2,12 @@ import type * as z from 'zod/mini';
 import { keyIdOf, writtenKeyIn } from '../../base/ed25519.ts';
 import { parseInstant } from '../../base/clock.ts';
 import { Fault } from '../../base/fault.ts';
-import { bytesHash, type ContentHash } from '../../base/hash.ts';
+import { bytesHash, contentHash, type ContentHash } from '../../base/hash.ts';
 import { readJson } from '../../base/json.ts';
 import { type AttemptStatement, openAttempt } from '../../contracts/attempt-outcome/index.ts';
 import { formOf } from '../../contracts/form.ts';
 import { type SealEnvelope, signedBy } from '../../contracts/seal/index.ts';
+import type { SuiteCase } from '../../contracts/suite/index.ts';
 import { QUEUE_TEXT_BYTES_MAX } from '../../queue/queue.ts';
 import type { BlobStore } from '../../store/store.ts';
 import type { KeptReply, ReplyReader } from '../../targets/reader.ts';
@@ -18,14 +19,38 @@ import type { AttemptResult, FailedAttempt } from './target.ts';
 export interface AskedAttempt {
   readonly key: string;
   readonly caseId: string;
+  readonly one: SuiteCase;
   readonly targetSha256: string;
   readonly caseSha256: string;
 }
+
+/** The run of a script on a worker, as its signed outcome names it. */
+export interface SentRun {
+  readonly id: string;
+  readonly sealSha256: string;
+  readonly pack: { readonly sha256: ContentHash; readonly bytes: number };
+  /** The key that signed the outcome, and must have signed the run. */
+  readonly publicKey: string;
+}
+
+/**
+ * Fetches a run, verifies it, and reads its answer again. `faultOf` compares the answer with what the worker signed. Returns
+ * the reason if the run cannot be trusted, and then keeps nothing of it.
+ */
+export type TakeRun = (
+  sent: SentRun,
+  asked: AskedAttempt,
+  faultOf: (outcome: AttemptResult['outcome']) => string | undefined,
+) => Promise<TakenRun | string>;
+
+export type TakenRun = Pick<AttemptResult, 'agentRun' | 'outcome'>;
 
 export interface ReportReader {
   readonly side: SideName;
   /** Reads the reply again, so that the answer follows from the stored bytes, not from a claim of the worker. */
   readonly read: ReplyReader;
+  /** For a script: takes its run over. Absent if the reply itself travels. */
+  readonly takeRun?: TakeRun | undefined;
   readonly bodyBytesMax: number;
   readonly store?: BlobStore | undefined;
   /** The ids of the keys that may sign; undefined if every worker of the queue is trusted. */
@@ -41,22 +66,82 @@ export async function reportedAttempt(
   const opened = openReport(text, asked, reader.trusted);
   if (typeof opened === 'string') return opened;
   const { statement, report, signer } = opened;
-  const bytes = await receivedBytes(report, statement, reader);
-  if (typeof bytes === 'string') return bytes;
   const { predicate } = statement;
-  const outcome = predicate.failure
-    ? failedAttempt(predicate.failure, predicate.masked, bytes)
-    : answeredAttempt(predicate, bytes ?? Buffer.alloc(0), asked, reader);
-  if (typeof outcome === 'string') return outcome;
+  const answer = reader.takeRun
+    ? await answerOfRun(reader.takeRun, report, statement, asked)
+    : await answerOfReply(report, statement, asked, reader);
+  if (typeof answer === 'string') return answer;
   return {
     latencyMs: predicate.latency_ms,
     ...(predicate.http_status !== undefined && { httpStatus: predicate.http_status }),
+    ...(predicate.run && { runId: predicate.run.id }),
     worker: predicate.worker.name,
     startedAtMs: parseInstant(predicate.started_at) ?? 0,
     signedOutcome: JSON.stringify(report.outcome),
     signer: { keyId: signer, publicPem: report.public_key },
-    outcome,
+    ...answer,
   };
+}
+
+async function answerOfReply(
+  report: AttemptReport,
+  statement: AttemptStatement,
+  asked: AskedAttempt,
+  reader: ReportReader,
+): Promise<TakenRun | string> {
+  const { predicate } = statement;
+  if (predicate.run) return 'it names a run, but the target is not a program';
+  const bytes = await receivedBytes(report, statement, reader);
+  if (typeof bytes === 'string') return bytes;
+  const outcome = predicate.failure
+    ? failedAttempt(predicate.failure, predicate.masked, bytes)
+    : answeredAttempt(predicate, bytes ?? Buffer.alloc(0), asked, reader);
+  return typeof outcome === 'string' ? outcome : { outcome };
+}
+
+/** The answer that the files of the run give. The worker must have signed the same one. */
+async function answerOfRun(
+  takeRun: TakeRun,
+  report: AttemptReport,
+  { subject, predicate }: AttemptStatement,
+  asked: AskedAttempt,
+): Promise<TakenRun | string> {
+  const { run, failure } = predicate;
+  if (report.body) return 'it has bytes beside its run';
+  if (!run) {
+    // For example, the worker was shut down. Such a failure says nothing about the program.
+    if (!failure || failure.class !== 'other' || failure.body) return 'it has no run';
+    return { outcome: failedAttempt(failure, predicate.masked, undefined) };
+  }
+  const pack = subject.find(({ name }) => name === 'run');
+  if (!pack) return 'it has no run';
+  return takeRun(
+    {
+      id: run.id,
+      sealSha256: run.seal_sha256,
+      pack: { sha256: `sha256:${pack.digest.sha256}`, bytes: pack.annotations.size_bytes },
+      publicKey: report.public_key,
+    },
+    asked,
+    outcome => (isAsSigned(outcome, subject, predicate) ? undefined : 'its answer differs from the files of its run'),
+  );
+}
+
+/** Compares an answer with what the worker signed, because the verifier compares both again. */
+function isAsSigned(
+  outcome: AttemptResult['outcome'],
+  subject: AttemptStatement['subject'],
+  { failure, masked = {} }: AttemptStatement['predicate'],
+): boolean {
+  if (contentHash({ ...outcome.masked }) !== contentHash({ ...masked })) return false;
+  if (outcome.ok || !failure) return outcome.ok && !failure;
+  const signedBody = subject.find(({ name }) => name === 'body');
+  return (
+    outcome.class === failure.class &&
+    outcome.message === failure.message &&
+    outcome.mayRetry === failure.may_retry &&
+    (outcome.body && bytesHash(outcome.body.bytes)) === (signedBody && `sha256:${signedBody.digest.sha256}`)
+  );
 }
 
 type AttemptReport = z.infer<typeof attemptReportShape>;

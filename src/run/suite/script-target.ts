@@ -2,36 +2,28 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { Fault } from '../../base/fault.ts';
-import { Masker, maskingOf } from '../../base/masker.ts';
-import { readRegular } from '../../base/regular.ts';
 import type { Signer } from '../../contracts/seal/signature.ts';
 import type { Launcher } from '../../execute/launcher/launch.ts';
 import type { Requested } from '../../policy/effective-limits.ts';
 import { questionOf } from '../../targets/kinds/proctor.ts';
-import { readReply, type SideName } from '../../targets/reply.ts';
-import { executeScript, type ScriptAnswer } from '../script/script.ts';
+import { executeScript } from '../script/script.ts';
+import { scriptAnswer, type ScriptReader } from './script-answer.ts';
 import type { SuiteSettings } from './settings.ts';
-import {
-  type Body,
-  CANCELLED,
-  type FailedAttempt,
-  type CaseQuestion,
-  type Target,
-  type AttemptResult,
-} from './target.ts';
+import { CANCELLED, type CaseQuestion, type Target, type AttemptResult } from './target.ts';
 
-export interface ScriptAgent {
+export interface ScriptAgent extends ScriptReader {
   readonly script: string;
-  readonly side: SideName;
   readonly runId: string;
   readonly launcher: () => Promise<Launcher>;
   readonly home: string;
   readonly signer: Signer | undefined;
   readonly bounds: Requested;
-  readonly secrets: Readonly<Record<string, string>>;
-  readonly keepCredentials?: boolean;
   readonly settings: SuiteSettings;
 }
+
+/** The file with the case, and the only variable that every script gets. */
+export const SCRIPT_CASE = 'case.json';
+export const SCRIPT_KEY = 'PROCTOR_IDEMPOTENCY_KEY';
 
 /**
  * Runs a script as the target. The script reads input/case.json and writes output/reply.json or standard output. Every
@@ -42,14 +34,14 @@ export function scriptTarget(agent: ScriptAgent): Target {
     async ask({ one, key, signal, onRun }: CaseQuestion): Promise<AttemptResult> {
       const folder = mkdtempSync(path.join(tmpdir(), 'proctor-case-'));
       try {
-        const question = path.join(folder, 'case.json');
+        const question = path.join(folder, SCRIPT_CASE);
         writeFileSync(question, questionOf(one, agent.side, agent.runId));
-        const answer = await executeScript(
+        const { place, plan, ending, reading, completedAtMs } = await executeScript(
           {
             script: agent.script,
             inputs: [question],
             args: [],
-            env: { PROCTOR_IDEMPOTENCY_KEY: key },
+            env: { [SCRIPT_KEY]: key },
             secrets: agent.secrets,
             bounds: agent.bounds,
             keepCredentials: agent.keepCredentials === true,
@@ -63,8 +55,9 @@ export function scriptTarget(agent: ScriptAgent): Target {
             onFolder: ({ id }) => onRun?.(id),
           },
         );
-        const latencyMs = answer.completedAtMs - answer.plan.startedAtMs;
-        return { latencyMs, runId: answer.place.id, outcome: judged(answer, one.id, agent) };
+        const outcome = scriptAnswer(place.folder, { status: reading.status, ending }, one.id, agent);
+        if (!outcome) throw new Fault('script_failed', 'The script could not be run.');
+        return { latencyMs: completedAtMs - plan.startedAtMs, runId: place.id, outcome };
       } catch (error) {
         if (signal.aborted) return { latencyMs: 0, outcome: CANCELLED };
         throw error;
@@ -76,39 +69,4 @@ export function scriptTarget(agent: ScriptAgent): Target {
     cancel: () => undefined,
     close: async () => undefined,
   };
-}
-
-function judged({ place, ending, reading }: ScriptAnswer, id: string, agent: ScriptAgent): AttemptResult['outcome'] {
-  const { bodyBytesMax } = agent.settings;
-  if (ending.how === 'killed' && ending.by === 'cancel') return CANCELLED;
-  const reply = readRegular(path.join(place.folder, 'output', 'reply.json'), bodyBytesMax);
-  const raw = reply ?? readRegular(path.join(place.folder, 'evidence/steps/script/stdout.txt'), bodyBytesMax);
-  // Masks what goes into the artifact. The file in output/ stays unchanged.
-  const masker = new Masker(maskingOf(Object.values(agent.secrets), agent.keepCredentials));
-  const said = raw && masker.whole(raw);
-  const body: Body | undefined =
-    said && said.length > 0
-      ? { bytes: said, bytesTotal: said.length, truncated: false, contentType: null, headers: {} }
-      : undefined;
-  const failed = (failure: Omit<FailedAttempt, 'ok' | 'body'>): FailedAttempt => ({
-    ...failure,
-    ok: false,
-    masked: masker.kinds,
-    ...(body && { body }),
-  });
-  if (reading.status === 'timed_out') {
-    return failed({ class: 'timeout', message: 'The script timed out.', mayRetry: true });
-  }
-  if (ending.how === 'lost' || ending.how === 'not_started') {
-    throw new Fault('script_failed', 'The script could not be run.');
-  }
-  // A reply counts even without a result.json.
-  if (ending.how !== 'exited' || ending.code !== 0) {
-    return failed({ class: 'schema_mismatch', message: 'The script failed.', mayRetry: false });
-  }
-  const names = { caseId: id, side: agent.side, isLenient: false };
-  const answer = readReply(said ?? Buffer.alloc(0), bodyBytesMax, names);
-  return answer.ok
-    ? { ...answer, masked: masker.kinds, bytes: said?.length ?? 0 }
-    : failed({ ...answer, mayRetry: false });
 }

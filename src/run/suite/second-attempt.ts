@@ -173,7 +173,7 @@ class SecondAttempts {
   ): Promise<AttemptResult | string> {
     const { target_sha256: targetSha256 } = this.#run.plan.request;
     const key = this.#keyOf(one, attempt, again);
-    const asked = { key, caseId: one.id, targetSha256, caseSha256: contentHash(one) };
+    const asked = { key, caseId: one.id, one, targetSha256, caseSha256: contentHash(one) };
     return readWorkerReport(report, asked, this.#run, signal);
   }
 

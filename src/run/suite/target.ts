@@ -1,6 +1,8 @@
 import type { KeptReply } from '../../targets/reader.ts';
 import type { RepairCounts } from '../../targets/repairs.ts';
 import type { AgentReply } from '../../targets/reply.ts';
+import { Fault } from '../../base/fault.ts';
+import type { ContentHash } from '../../base/hash.ts';
 import type { MaskedKinds } from '../../base/masker.ts';
 import type { AgentRunNote, CaseArtifact } from '../../contracts/artifacts/index.ts';
 import type { Phase } from '../../contracts/capture.ts';
@@ -59,8 +61,23 @@ export interface AttemptResult {
   readonly signer?: { readonly keyId: string; readonly publicPem: string };
   /** What a second worker answered, if the attempt was chosen to be made twice. */
   readonly twice?: KeptTwice;
+  /** The run that answers, ready to be sent. Only on a worker. */
+  readonly packed?: PackedAttempt;
   readonly outcome: Answered | FailedAttempt;
 }
+
+/** The run of an attempt as one pack. The worker removes both once the queue has the outcome. */
+export interface PackedAttempt {
+  readonly id: string;
+  readonly sealSha256: ContentHash;
+  readonly pack: { readonly sha256: ContentHash; readonly bytes: number };
+  /** Reads the pack. Every call starts at its beginning. */
+  readonly read: () => AsyncIterable<Uint8Array>;
+  readonly remove: () => void;
+}
+
+/** Nothing reached the target, because this machine cannot make the attempt. A worker then hands it back. */
+export class NotBegun extends Fault {}
 
 export interface Answered {
   readonly ok: true;

@@ -2,6 +2,7 @@ import { createHmac, timingSafeEqual } from 'node:crypto';
 import { Fault } from '../../base/fault.ts';
 import type { ContentHash } from '../../base/hash.ts';
 import { makeStateKey } from '../../base/state-key.ts';
+import { blobsOfAttempt } from '../../contracts/attempt-request/index.ts';
 import type { AttemptClaim } from '../../queue/queue.ts';
 import { claimOf, type WireClaim, wireClaim } from '../../queue/wire.ts';
 
@@ -16,20 +17,25 @@ export class ClaimTickets {
     const { request } = claim;
     const ask = DIGEST.test(request.ask) ? request.ask : '';
     const { trace: _, ...short } = request;
-    const payload: TicketPayload = { holder, claim: wireClaim({ ...claim, request: { ...short, ask } }) };
+    const blobs = ask === '' ? blobsOfAttempt(request.ask) : [];
+    const payload: TicketPayload = {
+      holder,
+      claim: wireClaim({ ...claim, request: { ...short, ask } }),
+      ...(blobs.length > 0 && { blobs }),
+    };
     const text = Buffer.from(JSON.stringify(payload)).toString('base64url');
     return `${text}.${this.#code(text).toString('base64url')}`;
   }
 
-  /** The claim of a ticket. Refuses a forged ticket and one of another token alike, and tells nothing about it. */
-  read(ticket: string, holder: string): AttemptClaim {
+  /** The claim of a ticket, and the blobs that its request names. Refuses a forged ticket and one of another token alike, and tells nothing about it. */
+  read(ticket: string, holder: string): TicketedAttempt {
     const [text = '', code = ''] = ticket.split('.');
     const given = Buffer.from(code, 'base64url');
     const expected = this.#code(text);
     if (given.length !== expected.length || !timingSafeEqual(given, expected)) throw notYours();
     const payload = JSON.parse(Buffer.from(text, 'base64url').toString()) as TicketPayload;
     if (payload.holder !== holder) throw notYours();
-    return claimOf(payload.claim);
+    return { claim: claimOf(payload.claim), blobs: payload.blobs ?? [] };
   }
 
   #code(text: string): Buffer {
@@ -41,10 +47,17 @@ interface TicketPayload {
   /** The identity of the token. */
   readonly holder: string;
   readonly claim: WireClaim;
+  /** The blobs that the request names, if it travels through the queue. */
+  readonly blobs?: readonly ContentHash[];
 }
 
-/** The blob that a claim names; undefined if its request travels through the queue. */
-export function blobNamedBy({ request }: AttemptClaim): ContentHash | undefined {
+interface TicketedAttempt {
+  readonly claim: AttemptClaim;
+  readonly blobs: readonly ContentHash[];
+}
+
+/** The blob with the request of a claim; undefined if the request travels through the queue. */
+export function requestBlobOf({ request }: AttemptClaim): ContentHash | undefined {
   return DIGEST.test(request.ask) ? (request.ask as ContentHash) : undefined;
 }
 

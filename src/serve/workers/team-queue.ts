@@ -2,13 +2,14 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { monotonicMs } from '../../base/clock.ts';
 import { Fault } from '../../base/fault.ts';
 import type { ContentHash } from '../../base/hash.ts';
+import { attemptRequest, blobsOfAttempt } from '../../contracts/attempt-request/index.ts';
 import type { AttemptClaim, Queue, QueueOverview, QueueWait, Settlement, WorkerOffer } from '../../queue/queue.ts';
 import { assertSettlement } from '../../queue/requests.ts';
 import type { BlobStore } from '../../store/store.ts';
 import { ClientSlots } from '../operation/slots.ts';
 import type { TeamMetrics } from '../operation/team-metrics.ts';
 import { ClaimDesk } from './claim-desk.ts';
-import { blobNamedBy, ClaimTickets, notYours } from './claim-tickets.ts';
+import { ClaimTickets, notYours, requestBlobOf } from './claim-tickets.ts';
 
 /** A claim for a worker, with the ticket that proves whose it is. */
 export interface TicketedClaim {
@@ -60,23 +61,23 @@ export class TeamQueue {
 
   /** Returns the ids of the claims that the token no longer holds. */
   async beat(holder: string, tickets: readonly string[]): Promise<readonly string[]> {
-    const claims = tickets.map(ticket => this.#tickets.read(ticket, holder));
+    const claims = tickets.map(ticket => this.#tickets.read(ticket, holder).claim);
     return (await this.#metrics.watched(this.queue.beat(claims))).map(({ id }) => id);
   }
 
   /** Returns the ids of the claims whose settlement the queue holds. */
   async settle(holder: string, ends: readonly TicketedEnd[]): Promise<readonly string[]> {
-    const settlements = ends.map(({ ticket, end }) => ({ claim: this.#tickets.read(ticket, holder), end }));
+    const settlements = ends.map(({ ticket, end }) => ({ claim: this.#tickets.read(ticket, holder).claim, end }));
     for (const settlement of settlements) assertSettlement(settlement);
     const keys = new Set(await this.#metrics.timed('settle', this.queue.settle(settlements)));
     this.#metrics.settled(settlements, keys);
     return settlements.filter(({ claim }) => keys.has(claim.request.key)).map(({ claim }) => claim.id);
   }
 
-  /** The blob that a held claim names. */
+  /** A blob that a held claim names: its request, or its script. */
   async readBlob(holder: string, ticket: string, digest: ContentHash): Promise<AsyncIterable<Uint8Array>> {
-    const claim = await this.#held(holder, ticket);
-    if (blobNamedBy(claim) !== digest) throw notYours();
+    const { claim, blobs } = await this.#held(holder, ticket);
+    if (!blobs.includes(digest) && !(await this.#isNamedIn(requestBlobOf(claim), digest))) throw notYours();
     const bytes = await this.#blobs().get(digest);
     if (!bytes) throw new Fault('not_found', 'The store does not have this blob.');
     return counted(bytes, count => this.#metrics.moved('read', count));
@@ -131,10 +132,25 @@ export class TeamQueue {
   }
 
   /** A claim that the queue has not given up. */
-  async #held(holder: string, ticket: string): Promise<AttemptClaim> {
-    const claim = this.#tickets.read(ticket, holder);
-    if ((await this.#metrics.watched(this.queue.beat([claim]))).length > 0) throw notYours();
-    return claim;
+  async #held(holder: string, ticket: string): Promise<ReturnType<ClaimTickets['read']>> {
+    const ticketed = this.#tickets.read(ticket, holder);
+    if ((await this.#metrics.watched(this.queue.beat([ticketed.claim]))).length > 0) throw notYours();
+    return ticketed;
+  }
+
+  /** Whether a request in the store is this blob, or names it. */
+  async #isNamedIn(request: ContentHash | undefined, digest: ContentHash): Promise<boolean> {
+    if (request === undefined || request === digest) return request === digest;
+    const pieces = await this.#blobs().get(request);
+    if (!pieces) return false;
+    const chunks: Uint8Array[] = [];
+    let length = 0;
+    for await (const piece of pieces) {
+      length += piece.length;
+      if (length > attemptRequest.bytesMax) return false;
+      chunks.push(piece);
+    }
+    return blobsOfAttempt(Buffer.concat(chunks).toString()).includes(digest);
   }
 
   #blobs(): BlobStore {

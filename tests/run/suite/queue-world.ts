@@ -46,7 +46,8 @@ export async function queueWorld({
   };
 }
 
-function startWorker(options: WorkerOptions) {
+/** Starts a worker with a project folder of its own, and so with its own key. */
+export function startWorker(options: WorkerOptions) {
   const stop = new AbortController();
   const events: WorkerEvent[] = [];
   const cwd = temporaryFolder();

@@ -83,6 +83,35 @@ test('gives a worker the blob that its attempt names, and no other', async () =>
   expect((await ask(holder.token, 'GET', `/v1/blobs/${name}`, undefined, ticket)).status).toBe(403);
 });
 
+test.each([
+  ['in the queue', (ask: string) => ask],
+  ['in the store', (ask: string) => bytesHash(ask)],
+])('gives a worker the script that its attempt names, and no other: the request is %s', async (_, sent) => {
+  const folder = temporaryFolder();
+  const store = new FolderStore(folder);
+  const [script, other] = ['print(1)', 'print("of another team")'].map(text => ({ text, digest: bytesHash(text) }));
+  if (!script || !other) throw new Error('There is no script.');
+  const ask = JSON.stringify({ target: { kind: 'script', sha256: script.digest } });
+  for (const text of [script.text, other.text, ask]) await store.put(bytesHash(text), pieces(text), 1_000);
+  const queue = new MemoryQueue();
+  const { at, worker } = await workerWorld({ queue, store: folder });
+  const holder = await worker('holder');
+  await queue.offer([request('a', { ask: sent(ask) })]);
+  const [claim] = await holder.queue.claim(OFFER, 1, NOW);
+  const read: Uint8Array[] = [];
+  for await (const piece of (await holder.store.get(script.digest)) ?? []) read.push(piece);
+  expect(Buffer.concat(read).toString()).toBe(script.text);
+  const ticket = holder.queue.ticketToWrite() ?? '';
+  const get = (digest: string) => {
+    const headers = [['authorization', `Bearer ${holder.token}`] as const, ['proctor-claim', ticket] as const];
+    return send(at, 'GET', `/v1/blobs/${digest.slice('sha256:'.length)}`, headers);
+  };
+  expect((await get(script.digest)).status).toBe(200);
+  expect(await get(other.digest)).toMatchObject({ status: 403, code: 'not_your_claim' });
+  if (claim) await holder.queue.settle([reported(claim)]);
+  expect((await get(script.digest)).status).toBe(403);
+});
+
 test('refuses a blob with another digest, and keeps nothing of it', async () => {
   const { at, holder, ticket } = await rivals();
   const name = bytesHash('expected').slice('sha256:'.length);

@@ -1,0 +1,154 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { Fault } from '../base/fault.ts';
+import { bytesHash, type ContentHash } from '../base/hash.ts';
+import { OWN_FOLDER } from '../base/private.ts';
+import { type AttemptQuestion } from '../contracts/attempt-request/index.ts';
+import { limitsOfRecord } from '../contracts/script-limits.ts';
+import { bareNameFault } from '../contracts/script-request/bare-name.ts';
+import type { Signer } from '../contracts/seal/index.ts';
+import { effectiveLimits, type Requested } from '../policy/effective-limits.ts';
+import { offersOf } from '../run/pipeline/runner-plan.ts';
+import { checkOrder, SCRIPT_BYTES_MAX } from '../run/script/order.ts';
+import { scriptTarget } from '../run/suite/script-target.ts';
+import { settingsFrom } from '../run/suite/settings.ts';
+import type { Target } from '../run/suite/target.ts';
+import type { BlobStore } from '../store/store.ts';
+import { sharedLauncher } from './launcher.ts';
+import { sendingTarget } from './sent-runs.ts';
+
+/** Which scripts a worker runs. */
+export interface AllowedScripts {
+  /** Scripts that the operator named. Only these get secrets, and an open network. */
+  readonly digests: ReadonlySet<string>;
+  /** Every other script may run too, without secrets and without a network. */
+  readonly isAny: boolean;
+}
+
+/** Reads `--allow-script`. Undefined without any. */
+export function allowedScripts(words: readonly string[] | undefined): AllowedScripts | undefined {
+  if (!words || words.length === 0) return undefined;
+  const digests = words.filter(word => word !== 'any').map(word => word.replace(/^sha256:/, ''));
+  if (!digests.every(digest => /^[0-9a-f]{64}$/.test(digest)))
+    throw new Fault('usage', 'A script is allowed by its SHA-256, 64 hexadecimal digits, or by the word any.');
+  return { digests: new Set(digests.map(digest => `sha256:${digest}`)), isAny: words.includes('any') };
+}
+
+/** What this machine and its operator offer: sandboxes that the machine has, by the weakest isolation that they satisfy. */
+export async function scriptNeeds(
+  { digests }: AllowedScripts,
+  isLimitedToOrigins: boolean,
+): Promise<{ readonly needs: readonly string[]; readonly hasSecrets: boolean }> {
+  const offers = offersOf(await (await sharedLauncher()).machine());
+  const needs = offers.flatMap(({ sandbox, isolation, unusable }) => {
+    if (sandbox === 'none') return digests.size > 0 && !isLimitedToOrigins ? ['script/none/none'] : [];
+    if (unusable !== undefined) return [];
+    return isolation === 'strict'
+      ? [`script/${sandbox}/strict`, `script/${sandbox}/standard`]
+      : [`script/${sandbox}/standard`];
+  });
+  const unusable = offers.find(offer => offer.unusable !== undefined)?.unusable;
+  if (needs.length === 0)
+    throw new Fault('sandbox_unavailable', `${unusable ?? ''} Run proctor doctor to see how to install them.`.trim());
+  return { needs, hasSecrets: digests.size > 0 };
+}
+
+/** What a worker needs to run scripts. */
+export interface ScriptWorker {
+  readonly allowed: AllowedScripts | undefined;
+  readonly isLimitedToOrigins: boolean;
+  readonly store: BlobStore | undefined;
+  /** Where the runs of this worker lie until the queue has their outcomes. */
+  readonly home: string;
+  readonly signer: Signer;
+}
+
+/** Opens the script of an attempt. Rejects if this worker must not or cannot run it, before anything has begun. */
+export async function workerScript(
+  question: AttemptQuestion,
+  secrets: Readonly<Record<string, string>>,
+  worker: ScriptWorker,
+): Promise<Target> {
+  const { target, script, settings, run_id: runId, version: side, keep_credentials } = question;
+  if (target.kind !== 'script' || !script) throw new Fault('attempt_request', 'The attempt names no script.');
+  const { requested, profile } = script;
+  if (requested.sandbox !== target.sandbox)
+    throw new Fault('attempt_request', 'The attempt asks for another sandbox than its target has.');
+  const bounds = {
+    ...limitsOfRecord(requested),
+    ...(profile && { profile }),
+    sandbox: requested.sandbox,
+    ...(requested.isolation !== null && { isolation: requested.isolation }),
+  } as Requested;
+  const { sandbox, isolation, network } = effectiveLimits(bounds, offersOf(await (await sharedLauncher()).machine()));
+  if (sandbox !== target.sandbox || (target.isolation === 'strict' && isolation !== 'strict'))
+    throw new Fault('not_enforceable', 'This worker cannot isolate the script as strictly as the suite requires.');
+  refuseUnlessAllowed(target.sha256, { network, hasSecrets: question.secret_names.length > 0 }, worker);
+  const folder = await fetchedScript(target, worker);
+  try {
+    const file = path.join(folder, target.name);
+    checkOrder({ script: file, bounds, secrets });
+    const { home, signer } = worker;
+    const options = { side, runId, launcher: sharedLauncher, home, signer, bounds, secrets };
+    const asked = scriptTarget({
+      ...options,
+      script: file,
+      settings: settingsFrom(settings),
+      ...(keep_credentials && { keepCredentials: true }),
+    });
+    const sending = sendingTarget(asked, 'script', home);
+    return { ...sending, close: async () => rmSync(folder, { recursive: true, force: true }) };
+  } catch (error) {
+    rmSync(folder, { recursive: true, force: true });
+    throw error;
+  }
+}
+
+/** Anyone who can write to the queue chooses the script, so the worker decides what it may reach. */
+function refuseUnlessAllowed(
+  sha256: string,
+  { network, hasSecrets }: { readonly network: 'blocked' | 'open'; readonly hasSecrets: boolean },
+  { allowed, isLimitedToOrigins }: ScriptWorker,
+): void {
+  const isNamed = allowed?.digests.has(sha256) === true;
+  if (!isNamed && !allowed?.isAny)
+    throw new Fault(
+      'not_offered',
+      'This worker may not run this script. Allow it with --allow-script and its SHA-256.',
+    );
+  if (network === 'open' && isLimitedToOrigins)
+    throw new Fault('not_offered', 'The script asks for a network, which would bypass --allow-target of this worker.');
+  if (isNamed || (network === 'blocked' && !hasSecrets)) return;
+  throw new Fault(
+    'not_offered',
+    `This worker allows any script, but only without secrets and without a network. Allow this one with --allow-script ${sha256.replace('sha256:', '')}.`,
+  );
+}
+
+/** A new folder with the script. The name comes from the queue, and the bytes from a store that others write to. */
+async function fetchedScript(
+  { name, sha256, bytes }: { readonly name: string; readonly sha256: string; readonly bytes: number },
+  { store, home }: ScriptWorker,
+): Promise<string> {
+  const trouble = bareNameFault(name);
+  if (trouble) throw new Fault('attempt_request', `The name of the script ${trouble}.`);
+  if (bytes > SCRIPT_BYTES_MAX) throw new Fault('attempt_request', 'The script is larger than 16 MiB.');
+  const pieces = await store?.get(sha256 as ContentHash);
+  if (!pieces)
+    throw new Fault('no_blob', 'The script is not in the store of this worker. Start it with the same --store.');
+  const chunks: Uint8Array[] = [];
+  let length = 0;
+  for await (const piece of pieces) {
+    length += piece.length;
+    if (length > bytes) break;
+    chunks.push(piece);
+  }
+  const script = Buffer.concat(chunks);
+  if (length !== bytes || bytesHash(script) !== sha256)
+    throw new Fault('blob_mismatch', 'The store has other bytes than the script that the suite names.');
+  const within = path.join(home, 'scripts');
+  mkdirSync(within, { recursive: true, mode: OWN_FOLDER });
+  const folder = mkdtempSync(path.join(within, 'script-'));
+  writeFileSync(path.join(folder, name), script, { mode: 0o700 });
+  return folder;
+}
