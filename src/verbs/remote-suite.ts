@@ -53,6 +53,8 @@ export async function layOutRemoteSuite(suite: RemoteSuite, rules: RemoteRules, 
   const { folder, runId, headers = [] } = suite;
   checkOneTarget(suite);
   const queue = suite.queue ? queueIn(rules) : undefined;
+  if (queue && suite.script !== undefined)
+    throw new Fault('not_queueable', 'A server runs the scripts of ordered suites itself. Omit queue.');
   const named = (name: string | undefined) => (name === undefined ? undefined : path.join(folder, name));
   const { baseUrl } = suite;
   if (baseUrl !== undefined) checkUrl(baseUrl, rules);

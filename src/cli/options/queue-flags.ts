@@ -8,7 +8,10 @@ export function addQueueFlags(suite: Command): Command {
       '--queue [url]',
       'let workers make the attempts; the URL of PostgreSQL (default: PROCTOR_QUEUE), or none with --on',
     )
-    .option('--store <address>', 'with --queue: folder shared with the workers, or s3://…, for scripts and replies above 64 KiB')
+    .option(
+      '--store <address>',
+      'with --queue: folder shared with the workers, or s3://…, for scripts and replies above 64 KiB',
+    )
     .addOption(
       new Option(
         '--lost <what>',

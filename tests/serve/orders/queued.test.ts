@@ -36,12 +36,12 @@ test('refuses it if only this process can reach the queue', async () => {
   expect(await refusal(API, { team: { queue: new MemoryQueue() } })).toMatchObject({ status: 404, code: 'no_queue' });
 });
 
-test('refuses a target that workers cannot ask', async () => {
+test('refuses a script, because the server runs it itself', async () => {
   const script = { name: 'answer.py', text: 'print(1)\n' };
   expect(await refusal({ script }, { ordering: { queue: new MemoryQueue() } })).toMatchObject({
     status: 422,
     code: 'not_queueable',
-    message: 'Workers can ask only HTTP APIs that are already running. Run this suite without --queue.',
+    message: 'A server runs the scripts of ordered suites itself. Omit queue.',
     isLeft: false,
   });
 });
