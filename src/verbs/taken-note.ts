@@ -1,5 +1,6 @@
-import { readFileSync, writeFileSync } from 'node:fs';
+import { linkSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
+import { temporaryBeside } from '../base/atomic.ts';
 import { codeOf, Fault } from '../base/fault.ts';
 import { makeFolders, OWN_FILE } from '../base/private.ts';
 import type { SentRun } from '../run/suite/reported-attempt.ts';
@@ -12,7 +13,15 @@ export function noteTaken(home: string, sent: SentRun, key: string): boolean {
   const folder = path.join(home, TAKEN);
   try {
     makeFolders(folder);
-    writeFileSync(path.join(folder, sent.id), textOf(sent, key), { flag: 'wx', mode: OWN_FILE });
+    const file = path.join(folder, sent.id);
+    const whole = temporaryBeside(file);
+    try {
+      // A note is complete or absent, even if the process dies meanwhile.
+      writeFileSync(whole, textOf(sent, key), { flag: 'wx', mode: OWN_FILE });
+      linkSync(whole, file);
+    } finally {
+      rmSync(whole, { force: true });
+    }
     return true;
   } catch (cause) {
     if (codeOf(cause) === 'EEXIST') return isNoted(home, sent, key);

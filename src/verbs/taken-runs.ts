@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
-import { closeSync, existsSync, lstatSync, mkdtempSync, openSync, rmSync, writeSync } from 'node:fs';
+import { closeSync, existsSync, lstatSync, mkdtempSync, openSync, readdirSync, rmSync, writeSync } from 'node:fs';
 import path from 'node:path';
+import { tornFile } from '../base/atomic.ts';
 import { clip } from '../base/clip.ts';
 import { Fault } from '../base/fault.ts';
 import { fileHash } from '../base/file-hash.ts';
@@ -125,11 +126,19 @@ async function unpacked(
     if (!noteTaken(home, sent, asked.key)) return ALREADY_USED;
     makeFolders(path.dirname(folder));
     if (!lstatSync(path.dirname(folder)).isDirectory()) throw new Fault('folder_failed', LINKED);
+    removeParts(folder);
     await writeFolder(pack, folder, digests);
     return undefined;
   } finally {
     pack.close();
   }
+}
+
+/** A conductor that was killed may have left a part of this folder. Only the conductor of this run writes it. */
+function removeParts(folder: string): void {
+  const within = path.dirname(folder);
+  for (const name of readdirSync(within))
+    if (tornFile(name) === path.basename(folder)) rmSync(path.join(within, name), { recursive: true, force: true });
 }
 
 const LINKED = 'The folder of attempts is a link. Proctor does not write runs through links.';

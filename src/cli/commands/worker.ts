@@ -37,6 +37,7 @@ export async function workerCommand(flags: WorkerFlags): Promise<number> {
         name,
         store,
         tracer: tracing?.tracer,
+        allowScripts: flags.allowScript,
         allowTargets: flags.allowTarget && allowedOrigins(flags.allowTarget),
       }),
       ...source,

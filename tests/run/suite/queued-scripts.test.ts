@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
 import { closeLauncher } from '../../../src/verbs/launcher.ts';
@@ -46,6 +46,21 @@ describe('a suite of scripts that workers run', () => {
     const { final_output, attempts } = world.artifact('hello');
     expect(JSON.stringify(final_output)).not.toContain('swordfish');
     expect(attempts?.[0]?.outcome).toBe('ok');
+    await expectValid(world.folder);
+  });
+
+  test('takes a run over again after a crash of the conductor, also if it was only partly written', async () => {
+    const world = scriptWorld(['hello', 'file']);
+    const { keyFile } = world.worker({ name: 'w1' });
+    await world.run();
+    const sent = world.sentRuns().sort((a, b) => (a < b ? -1 : 1));
+    // The suite is gone, and so is one of the runs. A part of it is left.
+    const home = path.join(world.cwd, '.proctor');
+    for (const name of readdirSync(home)) if (name !== 'attempts') rmSync(path.join(home, name), { recursive: true });
+    renameSync(sent[0] as string, path.join(world.attempts, `.${path.basename(sent[0] as string)}.0123456789ab.tmp`));
+    await world.run({ workerKeys: [keyFile] });
+    expect(world.sentRuns().sort((a, b) => (a < b ? -1 : 1))).toEqual(sent);
+    for (const id of world.ids) expect(world.artifact(id).attempts).toMatchObject([{ attempt: 1, outcome: 'ok' }]);
     await expectValid(world.folder);
   });
 
