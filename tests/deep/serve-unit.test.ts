@@ -59,7 +59,7 @@ test('the unit sets nothing that the server or its sandbox cannot live with', ()
   expect([...directives.keys()].filter(name => !known.has(name))).toEqual([]);
   expect(valueOf('Delegate')).toBe('yes');
   const { stdout } = proctor(['serve', '--help']);
-  const drainS = Number(/--drain[^]*?default: (\d+)/.exec(stdout)?.[1]) / 1_000;
+  const drainS = Number(/--drain[^]*?default: (\d+)s/.exec(stdout)?.[1]);
   expect(drainS).toBeLessThan(Number(valueOf('TimeoutStopSec')));
 });
 

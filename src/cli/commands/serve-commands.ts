@@ -24,7 +24,11 @@ export function addServeCommands(program: Command, ended: (code: number) => void
       ]),
     )
     .option('--rate <count>', 'maximum number of requests per minute and identity (default: 6000)', atLeastOne)
-    .option('--drain <time>', 'how long open requests and runs may take when the server stops', duration, 30_000)
+    .addOption(
+      new Option('--drain <time>', 'how long open requests and runs may take when the server stops')
+        .argParser(duration)
+        .default(30_000, '30s'),
+    )
     .option('--runs <count>', 'how many suites run at once', atLeastOne, 2)
     .option('--secret <name>', 'an environment variable that ordered suites may use; repeatable', collect)
     .option('--allow-target <origin>', 'ordered suites may ask only this origin; repeatable', collect)

@@ -1,4 +1,4 @@
-import type { Command } from 'commander';
+import { type Command, Option } from 'commander';
 import { atLeastOne, collect, duration } from '../text/units.ts';
 import type { WorkerFlags } from './worker.ts';
 
@@ -19,7 +19,11 @@ export function addWorkerCommand(program: Command, ended: (code: number) => void
     )
     .option('--allow-target <origin>', 'attempts may ask only this origin; repeatable, required with --secret', collect)
     .option('--store <address>', 'folder shared with the conductors, or s3://…, for scripts and replies above 64 KiB')
-    .option('--drain <time>', 'how long attempts may take after SIGTERM', duration, 600_000)
+    .addOption(
+      new Option('--drain <time>', 'how long attempts may take after SIGTERM')
+        .argParser(duration)
+        .default(600_000, '10m'),
+    )
     .option('--json', 'print every event as one line of JSON')
     .addHelpText('after', EXITS)
     .action(async (flags: WorkerFlags) => {
