@@ -1,8 +1,9 @@
 /**
- * The page of a suite that workers make, in a real browser, while its server restarts, its page reloads, and its viewer cancels
- * it. LIVE_CASES raises the number of cases.
+ * The page of a suite that workers make, in a real browser, while its server restarts behind a proxy, its page reloads,
+ * and its viewer cancels it. LIVE_CASES raises the number of cases.
  */
 import { readFileSync } from 'node:fs';
+import { createServer } from 'node:http';
 import path from 'node:path';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
@@ -68,6 +69,19 @@ async function expectWhole(page: Page, journal: string): Promise<void> {
   expect(await numbered()).toEqual(Array.from({ length: lines }, (_, index) => index + 1));
 }
 
+/** Answers as a proxy whose server is away, until the page has asked for the events. */
+async function refusedOnce(port: number): Promise<void> {
+  let hasAsked = false;
+  const proxy = createServer((request, response) => {
+    hasAsked ||= request.url?.includes('/events') === true;
+    response.writeHead(502).end();
+  });
+  await new Promise<void>(resolve => proxy.listen(port, '127.0.0.1', resolve));
+  await until('the page asks for events', () => hasAsked);
+  proxy.closeAllConnections();
+  await new Promise(resolve => proxy.close(resolve));
+}
+
 const latest = (page: Page) => page.getByRole('region', { name: 'Latest' });
 
 test('shows the cases of workers as they end, without a gap over restarts, reloads, a cancel and a resume', async () => {
@@ -112,7 +126,9 @@ test('shows the cases of workers as they end, without a gap over restarts, reloa
 
   await project.stop();
   await answer(Math.floor(CASES / 2));
-  project = await servedUntilStopped(place.cwd, { port: Number(new URL(origin).port) });
+  const port = Number(new URL(origin).port);
+  await refusedOnce(port);
+  project = await servedUntilStopped(place.cwd, { port });
   await expect.poll(() => endedIn(page)).toBe(answered);
   await expectWhole(page, journal);
   // The browser named the last event that it had. Otherwise, the server would have sent all of them again.

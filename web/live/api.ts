@@ -93,18 +93,40 @@ interface Listener {
 
 /** Follows a stream of events until the returned function is called. */
 export function follow(path: string, kinds: readonly string[], { onEvent, onState }: Listener): () => void {
-  const source = new EventSource(path);
-  source.addEventListener('open', () => onState(true));
-  source.addEventListener('error', () => onState(false));
-  for (const kind of kinds) {
-    source.addEventListener(kind, event => {
-      if (LAST.has(kind)) source.close();
-      onEvent(kind, dataOf(event.data), event.lastEventId);
+  let source: EventSource;
+  let timer: number | undefined;
+  let pauseMs = PAUSE_MS;
+  let last = '';
+  const open = (): void => {
+    source = new EventSource(last === '' ? path : `${path}?after=${encodeURIComponent(last)}`);
+    source.addEventListener('open', () => {
+      pauseMs = PAUSE_MS;
+      onState(true);
     });
-  }
-  return () => source.close();
+    source.addEventListener('error', () => {
+      onState(false);
+      // A browser does not connect again after a refusal, such as that of a proxy whose server restarts.
+      if (source.readyState !== EventSource.CLOSED) return;
+      timer = window.setTimeout(open, pauseMs);
+      pauseMs = Math.min(2 * pauseMs, PAUSE_MS_MAX);
+    });
+    for (const kind of kinds) {
+      source.addEventListener(kind, event => {
+        if (LAST.has(kind)) source.close();
+        last = event.lastEventId;
+        onEvent(kind, dataOf(event.data), last);
+      });
+    }
+  };
+  open();
+  return () => {
+    window.clearTimeout(timer);
+    source.close();
+  };
 }
 
+const PAUSE_MS = 1_000;
+const PAUSE_MS_MAX = 30_000;
 const LAST = new Set(['sealed', 'gone', 'ended']);
 
 function dataOf(text: unknown): unknown {
