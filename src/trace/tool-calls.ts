@@ -26,7 +26,7 @@ export class ToolCallList {
     if (line.kind === 'tool_result') this.#end(line.call, line.ok, line.at_ms, null);
   }
 
-  /** The events of a reply, on the clock of whoever wrote it. */
+  /** The events of a reply, on the clock of the agent. */
   takeEvent(event: Event): void {
     if (isCall(event)) this.#begin(event.call_id, event.tool, event.ts);
     if (isResult(event)) this.#end(event.call_id, event.status === 'ok', event.ts, event.latency_ms);

@@ -71,7 +71,7 @@ const rules = [
   rule({
     id: 'TW4',
     title: 'Unknown Is Not Same',
-    why: 'An attempt that nobody made again must not look like one where two workers agree.',
+    why: 'An attempt without a second worker must not look like one on which two workers agree.',
     asks: [
       'attempt and first are both present, or both null',
       'without second, differs is null and why is not_answered, no_other_worker, lost or refused',
