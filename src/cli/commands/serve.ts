@@ -5,6 +5,7 @@ import { serve } from '../../serve/serve.ts';
 import { allowedOrigins } from '../options/origins.ts';
 import { interruptions } from '../options/interruptions.ts';
 import { type OidcFlags, oidcSettings } from '../options/oidc.ts';
+import { stayLean } from '../options/v8-heap.ts';
 import { queueAddress, variables } from '../options/variables.ts';
 import { stderr, stdout } from '../text/out.ts';
 
@@ -33,6 +34,7 @@ export async function serveCommand({
   json,
   ...flags
 }: ServeFlags): Promise<number> {
+  stayLean();
   const interrupt = interruptions();
   try {
     const { host, port } = addressOf(listen);
