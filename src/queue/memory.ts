@@ -13,6 +13,7 @@ import type {
   WorkerOffer,
 } from './queue.ts';
 import { assertRequest, assertSettlement } from './requests.ts';
+import { allowsScript, limitedTarget, shownNeeds } from './scripts.ts';
 
 /** The queue in the memory of one process: for tests, and to measure what a database adds. */
 export class MemoryQueue implements Queue {
@@ -47,10 +48,11 @@ export class MemoryQueue implements Queue {
   #take(offer: WorkerOffer, free: number): readonly AttemptClaim[] {
     this.#seen.set(offer.worker, { offer, atMs: this.#clock.now() });
     const suitable = this.#waiting().filter(
-      ({ request: { protocol, needs, notBy } }) =>
-        offer.protocols.includes(protocol) &&
-        offer.needs.includes(needs) &&
-        (notBy === undefined || offer.keyId !== notBy),
+      ({ request }) =>
+        offer.protocols.includes(request.protocol) &&
+        offer.needs.includes(request.needs) &&
+        allowsScript(offer.scripts, request) &&
+        (request.notBy === undefined || offer.keyId !== request.notBy),
     );
     const claims: AttemptClaim[] = [];
     for (const entry of suitable.sort((a, b) => b.request.priority - a.request.priority)) {
@@ -60,10 +62,11 @@ export class MemoryQueue implements Queue {
     return claims;
   }
 
-  #hasSlot({ slots, needs }: AttemptRequest): boolean {
+  #hasSlot(wanted: AttemptRequest): boolean {
+    const { slots, needs } = wanted;
     if (!slots) return true;
     const busy = this.#active().filter(
-      ({ request }) => request.needs === needs && request.slots?.target === slots.target,
+      ({ request }) => request.needs === needs && limitedTarget(request) === limitedTarget(wanted),
     );
     return busy.length < slots.max;
   }
@@ -152,22 +155,25 @@ export class MemoryQueue implements Queue {
     const nowMs = this.#clock.now();
     const seen = [...this.#seen.values()].filter(({ atMs }) => nowMs - atMs <= SEEN_MS);
     const [waiting, active] = [this.#waiting(), this.#active()];
-    const offered = [waiting, active].flatMap(entries => entries.map(({ request }) => request.needs));
+    const offered = [waiting, active].flatMap(entries => entries.map(({ request }) => shownNeeds(request)));
     const names = [...new Set([...offered, ...seen.flatMap(({ offer }) => offer.needs)])].sort();
     const recent = [...this.#entries.values()].filter(
       ({ outcome }) => outcome?.is === 'lost' && nowMs - outcome.endedAtMs < HOUR_MS,
     );
     return {
       needs: names.map(needs => {
-        const own = waiting.filter(({ request }) => request.needs === needs);
+        const own = waiting.filter(({ request }) => shownNeeds(request) === needs);
+        const busy = active.filter(({ request }) => shownNeeds(request) === needs);
         return {
           needs,
           waiting: own.length,
-          active: active.filter(({ request }) => request.needs === needs).length,
+          active: busy.length,
           oldestWaitingMs: own.length === 0 ? null : nowMs - Math.min(...own.map(({ offeredAtMs }) => offeredAtMs)),
           workers: seen.filter(
             ({ offer }) =>
-              offer.needs.includes(needs) && own.every(({ request }) => offer.protocols.includes(request.protocol)),
+              offer.needs.includes([...own, ...busy][0]?.request.needs ?? needs) &&
+              [...own, ...busy].every(({ request }) => allowsScript(offer.scripts, request)) &&
+              own.every(({ request }) => offer.protocols.includes(request.protocol)),
           ).length,
         };
       }),

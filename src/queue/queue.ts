@@ -50,6 +50,11 @@ export interface AttemptRequest {
    * Cannot be combined with `slots`.
    */
   readonly notBy?: string;
+  /**
+   * The script that the attempt runs. Only workers that allow it get the attempt; all do if it is absent.
+   * Cannot be combined with `notBy`.
+   */
+  readonly script?: NeededScript;
   /** Limits how many attempts at one target are active at once, over all runs and workers with the same `needs`. */
   readonly slots?: TargetSlots;
   /** From -10 to 10. Higher is earlier. */
@@ -60,6 +65,11 @@ export interface AttemptRequest {
   readonly ask: string;
   /** A W3C `traceparent`. */
   readonly trace?: string;
+}
+
+export interface NeededScript {
+  readonly sha256: string;
+  readonly network: 'blocked' | 'open';
 }
 
 export interface TargetSlots {
@@ -81,7 +91,20 @@ export interface WorkerOffer {
   readonly version: string;
   /** The id of the key that signs its outcomes. A worker that hides it gets caught: the conductor checks who signed. */
   readonly keyId?: string;
+  /** The scripts that it runs. Without this, the queue does not look at scripts. */
+  readonly scripts?: OfferedScripts;
 }
+
+export interface OfferedScripts {
+  /** These may have secrets, and an open network if `network` is open. */
+  readonly digests: readonly string[];
+  /** Also every other script, without secrets and without a network. */
+  readonly isAny: boolean;
+  readonly network: 'blocked' | 'open';
+}
+
+/** The most digests in an offer. */
+export const OFFERED_SCRIPTS_MAX = 100;
 
 export interface AttemptClaim {
   readonly request: AttemptRequest;
@@ -131,7 +154,7 @@ export interface QueueWait {
 }
 
 export interface QueueOverview {
-  /** One row per `needs` that waits, is active, or is offered by a worker. */
+  /** One row per `needs` and script that waits, is active, or is offered by a worker. */
   readonly needs: readonly NeedsRow[];
   /** Workers that asked for work or beat during the last minute. */
   readonly workers: readonly WorkerRow[];
@@ -139,12 +162,13 @@ export interface QueueOverview {
 }
 
 interface NeedsRow {
+  /** With the digest of the script, such as `script/process/strict/sha256:…`. */
   readonly needs: string;
   readonly waiting: number;
   readonly active: number;
   /** Null if nothing waits. */
   readonly oldestWaitingMs: number | null;
-  /** How many workers offer it, and read every version of the requests that wait. */
+  /** How many workers offer it, allow the script, and read every version of the requests that wait. */
   readonly workers: number;
 }
 

@@ -3,7 +3,7 @@ import { type AttemptRequest, QUEUE_TEXT_BYTES_MAX, SLOTS_MAX, type Settlement }
 
 /** Rejects a request that the queue cannot hold. */
 export function assertRequest(request: AttemptRequest): void {
-  const { key, runId, protocol, needs, slots, priority, timeoutMs, ask, trace, notBy } = request;
+  const { key, runId, protocol, needs, slots, priority, timeoutMs, ask, trace, notBy, script } = request;
   const broken = [
     !KEY.test(key) && 'its key is not <run id>/<case id>/<attempt>, or that and /<number>',
     !key.startsWith(`${runId}/`) && 'its key does not begin with the id of its run',
@@ -19,6 +19,8 @@ export function assertRequest(request: AttemptRequest): void {
     trace !== undefined && !TRACE.test(trace) && 'its trace is not a traceparent',
     notBy !== undefined && !KEY_ID.test(notBy) && 'the key that must not make it is not the id of a key',
     notBy !== undefined && slots && 'it has both a limit of slots and a key that must not make it',
+    notBy !== undefined && script && 'it has both a script and a key that must not make it',
+    script !== undefined && !isScript(script) && 'its script is not a digest and a network',
   ].find(reason => typeof reason === 'string');
   if (broken) throw new Fault('attempt_request', `The queue cannot hold this attempt: ${broken}.`);
 }
@@ -31,6 +33,12 @@ export function assertSettlement({ end }: Settlement): void {
     'attempt_settlement',
     `The queue cannot hold this outcome: it is larger than ${QUEUE_TEXT_BYTES_MAX} bytes, or not valid text. Put large values into the store.`,
   );
+}
+
+/** A row of the database may contain anything. */
+function isScript(script: unknown): boolean {
+  const { sha256, network } = (script ?? {}) as { sha256?: unknown; network?: unknown };
+  return typeof sha256 === 'string' && KEY_ID.test(sha256) && (network === 'open' || network === 'blocked');
 }
 
 /** PostgreSQL cannot store a NUL character, and UTF-8 cannot express half a surrogate pair. */

@@ -1,6 +1,13 @@
 import * as z from 'zod/mini';
 import { between, contentHashText, count, matching, record } from '../contracts/shape.ts';
-import { type AttemptClaim, type AttemptRequest, type QueueOverview, SLOTS_MAX, type WorkerOffer } from './queue.ts';
+import {
+  type AttemptClaim,
+  type AttemptRequest,
+  OFFERED_SCRIPTS_MAX,
+  type QueueOverview,
+  SLOTS_MAX,
+  type WorkerOffer,
+} from './queue.ts';
 
 /** The longest that a server waits for an attempt before it answers a worker. */
 export const LONG_POLL_MS_MAX = 25_000;
@@ -20,6 +27,13 @@ export const claimBodyShape = record({
   slots: whole(1, 256),
   version: matching(/^[\x20-\x7e]{1,100}$/, 'a version of Proctor'),
   key_id: z.optional(contentHashText()),
+  scripts: z.optional(
+    record({
+      digests: z.array(contentHashText()).check(z.maxLength(OFFERED_SCRIPTS_MAX)),
+      any: z.boolean(),
+      network: z.enum(['blocked', 'open']),
+    }),
+  ),
   free: whole(1, CLAIMS_MAX),
   wait_ms: between(0, LONG_POLL_MS_MAX),
 });
@@ -96,13 +110,25 @@ export function wireOverview({ needs, workers, lostLastHour }: QueueOverview): W
 
 type WireOffer = Omit<z.infer<typeof claimBodyShape>, 'free' | 'wait_ms'>;
 
-export function wireOffer({ worker, protocols, needs, slots, version, keyId }: WorkerOffer): WireOffer {
+export function wireOffer({ worker, protocols, needs, slots, version, keyId, scripts }: WorkerOffer): WireOffer {
   const offer = { worker, protocols: [...protocols], needs: [...needs], slots, version };
-  return keyId === undefined ? offer : { ...offer, key_id: keyId };
+  return {
+    ...offer,
+    ...(keyId !== undefined && { key_id: keyId }),
+    ...(scripts && { scripts: { digests: [...scripts.digests], any: scripts.isAny, network: scripts.network } }),
+  };
 }
 
-export function offerOf({ worker, protocols, needs, slots, version, key_id: keyId }: WireOffer): WorkerOffer {
-  return { worker, protocols, needs, slots, version, ...(keyId !== undefined && { keyId }) };
+export function offerOf({ worker, protocols, needs, slots, version, key_id: keyId, scripts }: WireOffer): WorkerOffer {
+  return {
+    worker,
+    protocols,
+    needs,
+    slots,
+    version,
+    ...(keyId !== undefined && { keyId }),
+    ...(scripts && { scripts: { digests: scripts.digests, isAny: scripts.any, network: scripts.network } }),
+  };
 }
 
 export function wireClaim({ request, worker, id, begunAtMs, beatWithinMs }: AttemptClaim): WireClaim {

@@ -13,35 +13,37 @@ import { checkOrder, SCRIPT_BYTES_MAX } from '../run/script/order.ts';
 import { scriptTarget } from '../run/suite/script-target.ts';
 import { settingsFrom } from '../run/suite/settings.ts';
 import type { Target } from '../run/suite/target.ts';
+import { OFFERED_SCRIPTS_MAX, type OfferedScripts } from '../queue/queue.ts';
 import type { BlobStore } from '../store/store.ts';
 import { sharedLauncher } from './launcher.ts';
 import { sendingTarget } from './sent-runs.ts';
 
-/** Which scripts a worker runs. */
-export interface AllowedScripts {
-  /** Scripts that the operator named. Only these get secrets, and an open network. */
-  readonly digests: ReadonlySet<string>;
-  /** Every other script may run too, without secrets and without a network. */
-  readonly isAny: boolean;
-}
-
-/** Reads `--allow-script`. Undefined without any. */
-export function allowedScripts(words: readonly string[] | undefined): AllowedScripts | undefined {
+/** Reads `--allow-script`. Undefined without any. A network would bypass the limit to origins. */
+export function allowedScripts(
+  words: readonly string[] | undefined,
+  isLimitedToOrigins: boolean,
+): OfferedScripts | undefined {
   if (!words || words.length === 0) return undefined;
   const digests = words.filter(word => word !== 'any').map(word => word.replace(/^sha256:/, ''));
   if (!digests.every(digest => /^[0-9a-f]{64}$/.test(digest)))
     throw new Fault('usage', 'A script is allowed by its SHA-256, 64 hexadecimal digits, or by the word any.');
-  return { digests: new Set(digests.map(digest => `sha256:${digest}`)), isAny: words.includes('any') };
+  const named = [...new Set(digests)].map(digest => `sha256:${digest}`);
+  if (named.length > OFFERED_SCRIPTS_MAX)
+    throw new Fault(
+      'usage',
+      `A worker allows at most ${OFFERED_SCRIPTS_MAX} scripts. Start a second worker for the others.`,
+    );
+  return { digests: named, isAny: words.includes('any'), network: isLimitedToOrigins ? 'blocked' : 'open' };
 }
 
 /** What this machine and its operator offer: sandboxes that the machine has, by the weakest isolation that they satisfy. */
-export async function scriptNeeds(
-  { digests }: AllowedScripts,
-  isLimitedToOrigins: boolean,
-): Promise<{ readonly needs: readonly string[]; readonly hasSecrets: boolean }> {
+export async function scriptNeeds({
+  digests,
+  network,
+}: OfferedScripts): Promise<{ readonly needs: readonly string[]; readonly hasSecrets: boolean }> {
   const offers = offersOf(await (await sharedLauncher()).machine());
   const needs = offers.flatMap(({ sandbox, isolation, unusable }) => {
-    if (sandbox === 'none') return digests.size > 0 && !isLimitedToOrigins ? ['script/none/none'] : [];
+    if (sandbox === 'none') return digests.length > 0 && network === 'open' ? ['script/none/none'] : [];
     if (unusable !== undefined) return [];
     return isolation === 'strict'
       ? [`script/${sandbox}/strict`, `script/${sandbox}/standard`]
@@ -50,13 +52,12 @@ export async function scriptNeeds(
   const unusable = offers.find(offer => offer.unusable !== undefined)?.unusable;
   if (needs.length === 0)
     throw new Fault('sandbox_unavailable', `${unusable ?? ''} Run proctor doctor to see how to install them.`.trim());
-  return { needs, hasSecrets: digests.size > 0 };
+  return { needs, hasSecrets: digests.length > 0 };
 }
 
 /** What a worker needs to run scripts. */
 export interface ScriptWorker {
-  readonly allowed: AllowedScripts | undefined;
-  readonly isLimitedToOrigins: boolean;
+  readonly allowed: OfferedScripts;
   readonly store: BlobStore | undefined;
   /** Where the runs of this worker lie until the queue has their outcomes. */
   readonly home: string;
@@ -108,15 +109,15 @@ export async function workerScript(
 function refuseUnlessAllowed(
   sha256: string,
   { network, hasSecrets }: { readonly network: 'blocked' | 'open'; readonly hasSecrets: boolean },
-  { allowed, isLimitedToOrigins }: ScriptWorker,
+  { allowed }: ScriptWorker,
 ): void {
-  const isNamed = allowed?.digests.has(sha256) === true;
-  if (!isNamed && !allowed?.isAny)
+  const isNamed = allowed.digests.includes(sha256);
+  if (!isNamed && !allowed.isAny)
     throw new Fault(
       'not_offered',
       'This worker may not run this script. Allow it with --allow-script and its SHA-256.',
     );
-  if (network === 'open' && isLimitedToOrigins)
+  if (network === 'open' && allowed.network === 'blocked')
     throw new Fault('not_offered', 'The script asks for a network, which would bypass --allow-target of this worker.');
   if (isNamed || (network === 'blocked' && !hasSecrets)) return;
   throw new Fault(

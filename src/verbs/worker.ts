@@ -6,7 +6,7 @@ import { newCorrelationId } from '../base/ids.ts';
 import { VERSION } from '../base/version.ts';
 import type { AttemptQuestion } from '../contracts/attempt-request/index.ts';
 import { homeFrom } from '../evidence/run-folder/runs.ts';
-import type { Queue } from '../queue/queue.ts';
+import type { OfferedScripts, Queue } from '../queue/queue.ts';
 import { runnerHere } from '../run/pipeline/runner-plan.ts';
 import { HTTP_NEEDS, offeredNeeds } from '../run/suite/attempt-question.ts';
 import { settingsFrom } from '../run/suite/settings.ts';
@@ -23,7 +23,7 @@ import { checkQueueable } from './queue-choice.ts';
 import { storeAt, withQueue } from './queued-suite.ts';
 import { httpFor } from './suite-targets.ts';
 import { openWorkerHome } from './worker-home.ts';
-import { allowedScripts, type AllowedScripts, scriptNeeds, type ScriptWorker, workerScript } from './worker-scripts.ts';
+import { allowedScripts, scriptNeeds, type ScriptWorker, workerScript } from './worker-scripts.ts';
 
 export interface WorkerOptions {
   /** The queue to take attempts from: the URL of a PostgreSQL database, or an open queue. */
@@ -71,7 +71,7 @@ export async function runQueueWorker(options: WorkerOptions): Promise<void> {
   if (options.on && (options.queue !== undefined || options.store !== undefined))
     throw new Fault('usage', 'The server has the queue and the store. Omit --queue and --store, or --on.');
   if (Object.keys(secrets).length > 0 && !options.allowTargets) throw new Fault('usage', NO_ORIGINS);
-  const allowed = allowedScripts(options.allowScripts);
+  const allowed = allowedScripts(options.allowScripts, options.allowTargets !== undefined);
   const names = Object.keys(secrets);
   if (allowed && !options.on && options.store === undefined) throw new Fault('usage', NO_STORE);
   const name = checkedName(options.name ?? `${hostname().slice(0, HOST_CHARS)}-${newCorrelationId().slice(0, 8)}`);
@@ -79,10 +79,7 @@ export async function runQueueWorker(options: WorkerOptions): Promise<void> {
   options.tracer?.protect(Object.values(secrets));
   const { runner_id: _, ...identity } = runnerHere([]).identity;
   const own = { name, version: VERSION, environmentHash: contentHash(identity), signer };
-  const offered = [
-    ...offeredNeeds(HTTP_NEEDS, names),
-    ...(allowed ? await needsOfScripts(allowed, names, options) : []),
-  ];
+  const offered = [...offeredNeeds(HTTP_NEEDS, names), ...(allowed ? await needsOfScripts(allowed, names) : [])];
   if (offered.length > NEEDS_MAX)
     throw new Fault(
       'usage',
@@ -92,7 +89,6 @@ export async function runQueueWorker(options: WorkerOptions): Promise<void> {
     const home = allowed && (await openWorkerHome(homeFrom(cwd), name, cwd));
     const scripts = home && {
       allowed,
-      isLimitedToOrigins: options.allowTargets !== undefined,
       store,
       home: home.folder,
       signer,
@@ -103,6 +99,7 @@ export async function runQueueWorker(options: WorkerOptions): Promise<void> {
       await runWorker({
         queue,
         needs: offered,
+        ...(scripts && { scripts: scripts.allowed }),
         slots,
         reporter: { ...own, store },
         ...(claimMs !== undefined && { claimMs }),
@@ -122,12 +119,8 @@ export async function runQueueWorker(options: WorkerOptions): Promise<void> {
 }
 
 /** A worker that allows any script gives no script its secrets. */
-async function needsOfScripts(
-  allowed: AllowedScripts,
-  names: readonly string[],
-  { allowTargets }: WorkerOptions,
-): Promise<string[]> {
-  const { needs, hasSecrets } = await scriptNeeds(allowed, allowTargets !== undefined);
+async function needsOfScripts(allowed: OfferedScripts, names: readonly string[]): Promise<string[]> {
+  const { needs, hasSecrets } = await scriptNeeds(allowed);
   return needs.flatMap(one => offeredNeeds(one, hasSecrets ? names : []));
 }
 

@@ -15,6 +15,8 @@ export interface WorkerContext {
   readonly queue: Queue;
   /** What the worker can do, as requests name it. */
   readonly needs: readonly string[];
+  /** The scripts that it runs. */
+  readonly scripts?: WorkerOffer['scripts'];
   readonly slots: number;
   readonly reporter: Reporter;
   readonly makeTarget: MakeTarget;
@@ -149,9 +151,17 @@ class Worker {
   }
 
   #offer(): WorkerOffer {
-    const { reporter, slots } = this.#context;
+    const { reporter, slots, scripts } = this.#context;
     const { name: worker, version, signer } = reporter;
-    return { worker, needs: [...this.#needs], slots, version, protocols: WORKER_PROTOCOLS, keyId: signer.keyId };
+    return {
+      worker,
+      needs: [...this.#needs],
+      slots,
+      version,
+      protocols: WORKER_PROTOCOLS,
+      keyId: signer.keyId,
+      ...(scripts && { scripts }),
+    };
   }
 
   async #attempt(claim: AttemptClaim, sentMs: number): Promise<void> {

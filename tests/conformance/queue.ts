@@ -124,6 +124,71 @@ export function queueConformance(name: string, make: () => Promise<QueueUnderTes
       expect(keysOf(await queue.claim({ ...WORKER, needs: ['script/strict'] }, 8, NOW))).toEqual(['run/a/1']);
     });
 
+    test('gives a script only to workers that allow it, also behind one that they do not allow', async () => {
+      const { queue } = await made();
+      const needs = 'script/process/strict';
+      const [one, other] = ['a', 'b'].map(digit => ({
+        sha256: `sha256:${digit.repeat(64)}`,
+        network: 'blocked' as const,
+      }));
+      const open = { sha256: `sha256:${'c'.repeat(64)}`, network: 'open' as const };
+      const offers = (digests: readonly string[], isAny = false, network: 'blocked' | 'open' = 'open') => ({
+        ...WORKER,
+        needs: [needs, `${needs}+TOKEN`],
+        keyId: `sha256:${'d'.repeat(64)}`,
+        scripts: { digests, isAny, network },
+      });
+      const claimed = async (worker: WorkerOffer, free = 8) => keysOf(await queue.claim(worker, free, NOW)).sort();
+      const offer = (id: string, script: AttemptRequest['script'], changes: Partial<AttemptRequest> = {}) =>
+        queue.offer([request(id, { needs, ...(script && { script }), ...changes })]);
+      for (let index = 0; index < 5; index++) await offer(`other${index}`, other);
+      await offer('one', one);
+      await offer('secret', other, { needs: `${needs}+TOKEN` });
+      await offer('open', open);
+      await offer('unnamed', undefined);
+      expect(await claimed(offers([one?.sha256 ?? '']), 1)).toEqual(['run/one/1']);
+      expect(await claimed(offers([open.sha256], false, 'blocked'), 1)).toEqual(['run/unnamed/1']);
+      expect(await claimed(offers([open.sha256], false, 'blocked'))).toEqual([]);
+      expect(await claimed(offers([open.sha256]))).toEqual(['run/open/1']);
+      expect(await claimed(offers([], true), 2)).toHaveLength(2);
+      expect(await claimed(offers([], true))).toHaveLength(3);
+      expect(await claimed(offers([], true))).toEqual([]);
+      expect(await claimed(offers([other?.sha256 ?? '']))).toEqual(['run/secret/1']);
+    });
+
+    test('limits a script by its bytes, and keeps it from workers that do not allow it', async () => {
+      const { queue } = await made();
+      const needs = 'script/process/strict';
+      const sha256s = ['a', 'b'].map(digit => `sha256:${digit.repeat(64)}`);
+      const worker = (index: number) => ({
+        ...WORKER,
+        needs: [needs],
+        scripts: { digests: [sha256s[index] ?? ''], isAny: false, network: 'open' as const },
+      });
+      const slots = { target: 'agent.py', max: 1 } as const;
+      for (const [index, sha256] of sha256s.entries())
+        for (const id of [`a${index}`, `b${index}`])
+          await queue.offer([request(id, { needs, slots, script: { sha256, network: 'blocked' } })]);
+      expect(await queue.claim(worker(0), 8, NOW)).toHaveLength(1);
+      expect(await queue.claim(worker(0), 8, NOW)).toHaveLength(0);
+      expect(await queue.claim(worker(1), 8, NOW)).toHaveLength(1);
+    });
+
+    test('shows each script that waits, and how many workers allow it', async () => {
+      const { queue } = await made();
+      const needs = 'script/process/strict+TOKEN';
+      const sha256 = `sha256:${'a'.repeat(64)}`;
+      await queue.offer([request('a', { needs, script: { sha256, network: 'blocked' } })]);
+      const worker = { ...WORKER, needs: [needs] };
+      const scripts = { digests: [] as string[], isAny: true, network: 'open' } as const;
+      await queue.claim({ ...worker, worker: 'w2', scripts }, 8, NOW);
+      const shown = `script/process/strict/${sha256}+TOKEN`;
+      const row = async () => (await queue.overview()).needs.find(one => one.needs === shown);
+      expect(await row()).toMatchObject({ waiting: 1, active: 0, workers: 0 });
+      await queue.claim({ ...worker, scripts: { ...scripts, digests: [sha256] } }, 8, NOW);
+      expect(await row()).toMatchObject({ waiting: 0, active: 1, workers: 1 });
+    });
+
     test('keeps an attempt from workers with the key that made it before', async () => {
       const { queue } = await made();
       const [first, other] = ['a', 'b'].map(digit => `sha256:${digit.repeat(64)}`) as [string, string];

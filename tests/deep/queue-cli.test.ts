@@ -49,10 +49,10 @@ test('queue migrate creates the tables once, even if several start together', as
     [0, ''],
   ]);
   const from = ran.map(({ out }) => (JSON.parse(out) as { from_version: number; version: number }).from_version);
-  expect(from.sort((a, b) => a - b)).toEqual([0, 2, 2]);
+  expect(from.sort((a, b) => a - b)).toEqual([0, 3, 3]);
   expect(await proctor(['queue', 'migrate', url])).toEqual({
     code: 0,
-    out: 'The tables have version 2 already.\n',
+    out: 'The tables have version 3 already.\n',
     err: '',
   });
   const tables = await postgres.sql<{ name: string }>(
@@ -111,20 +111,20 @@ test('refuses a database without tables, and tables of another version, with a s
   ]);
   await proctor(['queue', 'migrate', url]);
   // The next version still supports this release.
-  await postgres.sql('insert into proctor.migration (version) values (3)', url);
-  expect((await proctor(['queue', 'show', url])).code).toBe(0);
   await postgres.sql('insert into proctor.migration (version) values (4)', url);
+  expect((await proctor(['queue', 'show', url])).code).toBe(0);
+  await postgres.sql('insert into proctor.migration (version) values (5)', url);
   expect(await proctor(['queue', 'show', url])).toMatchObject({
     code: 2,
     err: expect.stringContaining(
-      'The tables of the queue have version 4, and this release supports versions 2 and 3.',
+      'The tables of the queue have version 5, and this release supports versions 3 and 4.',
     ) as string,
   });
   expect((await proctor(['queue', 'migrate', url])).code).toBe(2);
   await postgres.sql('delete from proctor.migration', url);
   expect(await proctor(['queue', 'show', url])).toMatchObject({
     code: 2,
-    err: expect.stringContaining('The tables of the queue have version 0, and this release needs version 2.') as string,
+    err: expect.stringContaining('The tables of the queue have version 0, and this release needs version 3.') as string,
   });
 });
 

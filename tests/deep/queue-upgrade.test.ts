@@ -86,7 +86,7 @@ test('a worker of the release before finishes its attempts at a new server, and 
   const first = suite(NOW, 'r1', agent.baseUrl);
   await until('two attempts are under way', () => agent.keys('r1').length === 2);
 
-  expect((await ran(next.program, 'queue', 'migrate')).stdout).toBe('The tables have version 3 now.\n');
+  expect((await ran(next.program, 'queue', 'migrate')).stdout).toBe('The tables have version 4 now.\n');
   before.server.kill('SIGTERM');
   expect(await before.server.ended).toMatchObject({ code: 0 });
   const after = await serve(next.program, Number(new URL(before.origin).port));
@@ -140,13 +140,13 @@ test('every command refuses tables that are older, or two versions newer, with e
   ];
   await ran(NOW, 'queue', 'migrate');
   const older =
-    'error: The tables of the queue have version 2, and this release needs version 3. Run `proctor queue migrate` with this release.\n';
+    'error: The tables of the queue have version 3, and this release needs version 4. Run `proctor queue migrate` with this release.\n';
   for (const words of commands) expect(await said(next.program, words)).toEqual([2, older]);
   await ran(next.program, 'queue', 'migrate');
   expect(await ran(NOW, 'queue', 'show')).toMatchObject({ code: 0 });
   expect(await ran(NOW, 'queue', 'migrate')).toMatchObject({ code: 2 });
-  await postgres.sql('insert into proctor.migration (version) values (4)', url);
+  await postgres.sql('insert into proctor.migration (version) values (5)', url);
   const newer =
-    'error: The tables of the queue have version 4, and this release supports versions 2 and 3. Install a newer release of Proctor.\n';
+    'error: The tables of the queue have version 5, and this release supports versions 3 and 4. Install a newer release of Proctor.\n';
   for (const words of commands) expect(await said(NOW, words)).toEqual([2, newer]);
 });

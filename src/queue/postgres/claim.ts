@@ -2,7 +2,8 @@ import type { AttemptClaim, WorkerOffer } from '../queue.ts';
 import { assertRequest } from '../requests.ts';
 import type { Database, Session } from './database.ts';
 import type { Engine, FetchedJob } from './engine.ts';
-import { engineQueue, engineQueues, isLimited, jobOf } from './names.ts';
+import { allowsScript, scriptIn } from '../scripts.ts';
+import { engineQueue, engineQueues, isLimited, jobOf, needsOf } from './names.ts';
 import type { JobData } from './offer.ts';
 
 /** Takes at most `free` attempts from the queues with the most urgent requests first. */
@@ -15,13 +16,32 @@ export async function claim(
   const claims: AttemptClaim[] = [];
   for (const queue of await waitingQueues(database, worker)) {
     if (claims.length >= free) break;
-    const left = free - claims.length;
-    claims.push(
-      ...(await database.transaction(session => begin(session, engine, queue, worker, left), lockFor(queue))),
-    );
+    claims.push(...(await claimIn(queue, database, engine, worker, free - claims.length)));
   }
   return claims;
 }
+
+async function claimIn(
+  queue: string,
+  database: Database,
+  engine: Engine,
+  worker: WorkerOffer,
+  free: number,
+): Promise<readonly AttemptClaim[]> {
+  for (let tries = 1; ; tries++) {
+    try {
+      return await database.transaction(session => begin(session, engine, queue, worker, free), lockFor(queue));
+    } catch (error) {
+      if (!(error instanceof NotAllowed)) throw error;
+      if (tries === TRIES) return [];
+    }
+  }
+}
+
+/** A script that this worker does not allow was offered while it claimed. Nothing is taken. */
+class NotAllowed extends Error {}
+
+const TRIES = 3;
 
 /** The lock of a limited queue. pg-boss counts slots before it takes one, so concurrent claims would exceed the limit. */
 function lockFor(queue: string): string {
@@ -48,11 +68,13 @@ async function begin(
   session: Session,
   engine: Engine,
   queue: string,
-  { worker, keyId }: WorkerOffer,
+  { worker, keyId, scripts }: WorkerOffer,
   count: number,
 ): Promise<readonly AttemptClaim[]> {
-  const fetched = await engine.fetch<JobData>(queue, count, session, keyId);
+  const except = [...(keyId === undefined ? [] : [keyId]), ...(await refusedGroups(session, queue, scripts))];
+  const fetched = await engine.fetch<JobData>(queue, count, session, except);
   const jobs = fetched.filter(job => isSound(job, queue));
+  if (jobs.some(({ data }) => !allowsScript(scripts, data.request))) throw new NotAllowed();
   // Without a key it has no outcome. Left in the queue, it would stop every worker.
   const unsound = fetched.filter(job => !jobs.includes(job)).map(({ id }) => id);
   if (unsound.length > 0) await engine.complete(queue, unsound, session);
@@ -72,6 +94,20 @@ async function begin(
     const row = byKey.get(request.key);
     return row ? [{ request, worker, id: row.claim, begunAtMs: Math.round(row.at_ms), beatWithinMs: heartbeatMs }] : [];
   });
+}
+
+/** The groups that wait for a worker which allows their script. pg-boss can leave groups out, but not select them. */
+async function refusedGroups(session: Session, queue: string, scripts: WorkerOffer['scripts']): Promise<string[]> {
+  const needs = needsOf(queue);
+  if (!scripts || !needs.startsWith('script/')) return [];
+  const rows = await session.rows<{ group_id: string }>(
+    `select distinct group_id from proctor_queue.job_common
+      where name = $1 and state < 'active' and not blocked and group_id is not null`,
+    [queue],
+  );
+  return rows
+    .map(({ group_id: group }) => group)
+    .filter(group => !allowsScript(scripts, { needs, script: scriptIn(group) }));
 }
 
 /** Whether a row is one that `offer` writes. Anyone with the password of the database can write another. */

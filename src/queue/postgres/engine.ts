@@ -55,19 +55,19 @@ export class Engine {
   }
 
   /**
-   * Makes waiting jobs active, the most urgent first, except those of the group `except`. Limits are exact only
+   * Makes waiting jobs active, the most urgent first, except those of the groups `except`. Limits are exact only
    * if the caller holds the queue's lock.
    */
   async fetch<Data extends object>(
     queue: string,
     count: number,
     session: Session,
-    except?: string,
+    except: readonly string[],
   ): Promise<FetchedJob<Data>[]> {
     const jobs = await this.#boss.fetch<Data>(queue, {
       batchSize: count,
       db: asDb(session),
-      ...(except !== undefined && { ignoreGroups: [except] }),
+      ...(except.length > 0 && { ignoreGroups: [...except] }),
       ...(isLimited(queue) && { groupConcurrency: LIMITS }),
     });
     return jobs.map(({ id, data, heartbeatSeconds }) => ({ id, data, heartbeatMs: (heartbeatSeconds ?? 0) * 1000 }));
@@ -109,7 +109,7 @@ export interface EngineJob {
   readonly expireInSeconds: number;
   readonly heartbeatSeconds: number;
   readonly retentionSeconds: number;
-  /** What limits slots, or the key that must not make the attempt. */
+  /** What limits slots, the key that must not make the attempt, or its script. */
   readonly group?: { readonly id: string; readonly tier?: string };
 }
 

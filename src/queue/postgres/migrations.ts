@@ -46,4 +46,8 @@ export const MIGRATIONS: readonly string[] = [
   -- Which versions of requests a worker reads. Workers of the release before do not write it, and read version 1.
   alter table proctor.worker add column protocols integer[] not null default '{1}';
   `,
+  `
+  -- Which scripts a worker runs. Null if the queue does not look at them, as for workers of the release before.
+  alter table proctor.worker add column scripts jsonb;
+  `,
 ];

@@ -1,5 +1,6 @@
 import type { AttemptRequest } from '../queue.ts';
 import { assertRequest } from '../requests.ts';
+import { limitedTarget, scriptWord } from '../scripts.ts';
 import type { Database, Session } from './database.ts';
 import type { Engine, EngineJob } from './engine.ts';
 import { engineQueue, jobOf } from './names.ts';
@@ -35,7 +36,8 @@ export interface JobData {
 }
 
 function jobFor(request: AttemptRequest, heartbeatMs: number): EngineJob {
-  const { key, runId, slots, priority, timeoutMs, notBy } = request;
+  const { key, runId, slots, script, priority, timeoutMs, notBy } = request;
+  const group = limitedTarget(request) ?? notBy ?? (script && scriptWord(script));
   const data: JobData = { run_id: runId, request };
   return {
     id: jobOf(key),
@@ -44,8 +46,7 @@ function jobFor(request: AttemptRequest, heartbeatMs: number): EngineJob {
     expireInSeconds: Math.ceil(timeoutMs / 1000),
     heartbeatSeconds: Math.ceil(heartbeatMs / 1000),
     retentionSeconds: WAITS_MAX_S,
-    ...(notBy !== undefined && { group: { id: notBy } }),
-    ...(slots && { group: { id: slots.target, tier: String(slots.max) } }),
+    ...(group !== undefined && { group: { id: group, ...(slots && { tier: String(slots.max) }) } }),
   };
 }
 

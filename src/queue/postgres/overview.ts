@@ -1,16 +1,17 @@
 import type { QueueOverview, WorkerOffer } from '../queue.ts';
 import type { Session } from './database.ts';
+import { allowsScript, scriptIn, shownNeeds } from '../scripts.ts';
 import { needsOf, protocolOf } from './names.ts';
 
 export async function overview(session: Session): Promise<QueueOverview> {
   const jobs = await session.rows<JobsRow>(
-    `select name, count(*) filter (where state < 'active')::int as waiting,
+    `select name, group_id, count(*) filter (where state < 'active')::int as waiting,
             count(*) filter (where state = 'active')::int as active,
             (extract(epoch from now() - min(created_on) filter (where state < 'active')) * 1000)::float8 as oldest_ms
-       from proctor_queue.job_common where state <= 'active' group by name`,
+       from proctor_queue.job_common where state <= 'active' group by name, group_id`,
   );
   const workers = await session.rows<WorkersRow>(
-    `select w.worker, w.needs, w.protocols, w.slots, w.version,
+    `select w.worker, w.needs, w.protocols, w.slots, w.version, w.scripts,
             (extract(epoch from now() - w.seen_at) * 1000)::float8 as seen_ms,
             (select count(*)::int from proctor.begun b
                join proctor_queue.job_common j on j.name = b.queue and j.id = b.job
@@ -35,13 +36,14 @@ export async function overview(session: Session): Promise<QueueOverview> {
 
 /** Records that a worker asks for work. */
 export async function noteWorker(session: Session, offer: WorkerOffer): Promise<void> {
-  const { worker, needs, protocols, slots, version } = offer;
+  const { worker, needs, protocols, slots, version, scripts = null } = offer;
   await session.rows(
-    `insert into proctor.worker (worker, needs, protocols, slots, version) values ($1, $2, $3, $4, $5)
+    `insert into proctor.worker (worker, needs, protocols, slots, version, scripts)
+     values ($1, $2, $3, $4, $5, $6::jsonb)
      on conflict (worker) do update
        set needs = excluded.needs, protocols = excluded.protocols, slots = excluded.slots, version = excluded.version,
-           seen_at = now()`,
-    [worker, needs, protocols, slots, version],
+           scripts = excluded.scripts, seen_at = now()`,
+    [worker, needs, protocols, slots, version, scripts && JSON.stringify(scripts)],
   );
 }
 
@@ -55,10 +57,14 @@ export async function renewWorkers(session: Session, workers: readonly string[])
 }
 
 /** Several engine queues have the same needs: one per protocol, and one for limited slots. */
-function needsRows(jobs: readonly JobsRow[], workers: readonly WorkersRow[]): QueueOverview['needs'] {
-  const names = new Set([...jobs.map(({ name }) => needsOf(name)), ...workers.flatMap(({ needs }) => needs)]);
+function needsRows(rows: readonly JobsRow[], workers: readonly WorkersRow[]): QueueOverview['needs'] {
+  const jobs = rows.map(row => {
+    const asked = { needs: needsOf(row.name), script: scriptIn(row.group_id ?? '') };
+    return { ...row, asked, shown: shownNeeds(asked) };
+  });
+  const names = new Set([...jobs.map(({ shown }) => shown), ...workers.flatMap(({ needs }) => needs)]);
   return [...names].sort().map(needs => {
-    const own = jobs.filter(({ name }) => needsOf(name) === needs);
+    const own = jobs.filter(({ shown }) => shown === needs);
     const ages = own.flatMap(({ oldest_ms }) => (oldest_ms === null ? [] : [Math.round(oldest_ms)]));
     const protocols = own.filter(({ waiting }) => waiting > 0).map(({ name }) => protocolOf(name));
     return {
@@ -67,7 +73,10 @@ function needsRows(jobs: readonly JobsRow[], workers: readonly WorkersRow[]): Qu
       active: own.reduce((sum, { active }) => sum + active, 0),
       oldestWaitingMs: ages.length === 0 ? null : Math.max(...ages),
       workers: workers.filter(
-        worker => worker.needs.includes(needs) && protocols.every(one => worker.protocols.includes(one)),
+        worker =>
+          worker.needs.includes(own[0]?.asked.needs ?? needs) &&
+          own.every(({ asked }) => allowsScript(worker.scripts ?? undefined, asked)) &&
+          protocols.every(one => worker.protocols.includes(one)),
       ).length,
     };
   });
@@ -75,6 +84,7 @@ function needsRows(jobs: readonly JobsRow[], workers: readonly WorkersRow[]): Qu
 
 interface JobsRow extends Record<string, unknown> {
   readonly name: string;
+  readonly group_id: string | null;
   readonly waiting: number;
   readonly active: number;
   readonly oldest_ms: number | null;
@@ -84,6 +94,7 @@ interface WorkersRow extends Record<string, unknown> {
   readonly worker: string;
   readonly needs: readonly string[];
   readonly protocols: readonly number[];
+  readonly scripts: WorkerOffer['scripts'] | null;
   readonly slots: number;
   readonly version: string;
   readonly seen_ms: number;

@@ -7,7 +7,7 @@ import type { SuiteCase, SuiteRequest, SuiteTarget } from '../../contracts/suite
 import { keepsContract } from '../../evidence/document.ts';
 import type { SuitePlan } from '../../evidence/suite/suite-run.ts';
 import type { Requested } from '../../policy/effective-limits.ts';
-import { QUEUE_TEXT_BYTES_MAX } from '../../queue/queue.ts';
+import { type NeededScript, QUEUE_TEXT_BYTES_MAX } from '../../queue/queue.ts';
 import type { BlobStore } from '../../store/store.ts';
 
 /**
@@ -117,6 +117,13 @@ async function fromStore(digest: ContentHash, store: BlobStore | undefined): Pro
 /** What a worker must offer: how it makes the attempt, and the names of all secrets. */
 export function attemptNeeds({ target, secret_names: names }: Pick<SuiteRequest, 'target' | 'secret_names'>): string {
   return needsWith(target.kind === 'script' ? `script/${target.sandbox}/${target.isolation}` : HTTP_NEEDS, names);
+}
+
+/** The script of an attempt, for the queue. Workers decide on what the request itself says. */
+export function attemptScript(target: SuiteTarget, bounds: Requested): NeededScript | undefined {
+  if (target.kind !== 'script') return undefined;
+  const isOpen = target.sandbox === 'none' || bounds.profile?.allow_network === true;
+  return { sha256: target.sha256, network: isOpen ? 'open' : 'blocked' };
 }
 
 export const HTTP_NEEDS = 'http';

@@ -3,6 +3,7 @@ import { monotonicMs } from '../../base/clock.ts';
 import { Fault } from '../../base/fault.ts';
 import { printable } from '../../base/printable.ts';
 import type { AttemptOutcome, AttemptRequest, Queue } from '../../queue/queue.ts';
+import { shownNeeds } from '../../queue/scripts.ts';
 
 /** The attempts of a run that are in the queue. Offers them in batches, and asks for all their outcomes at once. */
 export class Offers {
@@ -194,10 +195,10 @@ export class Offers {
     this.#lastOutcomeMs = monotonicMs();
     const [{ request } = {}] = this.#waiting.values();
     const { needs } = await this.#queue.overview();
-    const row = needs.find(one => one.needs === request?.needs);
+    const row = request && needs.find(one => one.needs === shownNeeds(request));
     if (!request || (row && row.workers > 0)) return;
     this.#warn(
-      `No worker can make these attempts. Start one of this release with: proctor worker --queue URL${flagsFor(request.needs)}`,
+      `No worker can make these attempts. Start one of this release with: proctor worker --queue URL${flagsFor(request)}`,
     );
   }
 
@@ -209,10 +210,11 @@ export class Offers {
 }
 
 /** The flags of a worker that offers what an attempt needs. */
-function flagsFor(needs: string): string {
+function flagsFor({ needs, script }: AttemptRequest): string {
   const [what = '', ...names] = needs.split('+');
   const secrets = names.map(name => ` --secret ${name}`).join('');
-  return `${what.startsWith('script/') ? ' --store ADDRESS --allow-script SHA256' : ''}${secrets}`;
+  const digest = script?.sha256.replace('sha256:', '') ?? 'SHA256';
+  return `${what.startsWith('script/') ? ` --store ADDRESS --allow-script ${digest}` : ''}${secrets}`;
 }
 
 interface Waiting {

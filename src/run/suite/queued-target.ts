@@ -3,7 +3,14 @@ import { contentHash } from '../../base/hash.ts';
 import { printable } from '../../base/printable.ts';
 import type { AttemptOutcome, AttemptRequest, Queue } from '../../queue/queue.ts';
 import { targetName } from '../../contracts/suite/index.ts';
-import { type AskedPlan, ATTEMPT_PROTOCOL, attemptNeeds, QuestionWriter, queuedText } from './attempt-question.ts';
+import {
+  type AskedPlan,
+  ATTEMPT_PROTOCOL,
+  attemptNeeds,
+  attemptScript,
+  QuestionWriter,
+  queuedText,
+} from './attempt-question.ts';
 import { Offers } from './offers.ts';
 import { type AskedAttempt, reportedAttempt, type ReportReader } from './reported-attempt.ts';
 import { type AttemptResult, CANCELLED, type CaseQuestion, type FailedAttempt, type Target } from './target.ts';
@@ -58,11 +65,13 @@ export function queuedTarget(run: QueuedRun): Target {
 /** What all attempts of a run have in common. */
 export function sharedRequest({ plan, priority, targetSlots }: QueuedRun): Omit<AttemptRequest, 'key' | 'ask'> {
   const { request } = plan;
+  const script = attemptScript(request.target, plan.bounds);
   return {
     runId: request.run_id,
     protocol: ATTEMPT_PROTOCOL,
     needs: attemptNeeds(request),
     priority,
+    ...(script && { script }),
     timeoutMs: Math.min(request.settings.timeout_ms + SETTLE_MS, TIMEOUT_MS_MAX),
     ...(targetSlots && {
       slots: { target: printable(targetName(request.target)).slice(0, TARGET_CHARS_MAX), max: targetSlots },

@@ -28,7 +28,7 @@ export class ClaimDesk {
     if (this.#isClosed) return [];
     if (this.#waiting >= WAITING_MAX)
       throw new BusyFault('too_many_workers', 'Too many workers wait at this server. Try again later.', RETRY_S);
-    const name = JSON.stringify([offer.protocols.toSorted((a, b) => a - b), offer.needs.toSorted()]);
+    const name = JSON.stringify([offer.protocols.toSorted((a, b) => a - b), offer.needs.toSorted(), offer.scripts]);
     const group = this.#groups.get(name) ?? new OfferGroup(this.#queue, this.#metrics);
     this.#groups.set(name, group);
     this.#waiting++;

@@ -106,7 +106,23 @@ describe('a script on a worker', () => {
   });
 });
 
-/** What a worker says when it hands an attempt back. */
+describe('workers that allow different scripts', () => {
+  test('leave a script to the worker that allows it, and hand nothing back', async () => {
+    const world = scriptWorld(['a', 'b', 'c']);
+    const others = ['w1', 'w2'].map(name => world.worker({ name, slots: 8, allowScripts: ['0'.repeat(64)] }));
+    const warnings: string[] = [];
+    const running = world.run({ onWarning: sentence => warnings.push(sentence) });
+    const own = world.worker({ name: 'w3' });
+    await running;
+    for (const id of world.ids)
+      expect(world.artifact(id).attempts).toMatchObject([{ attempt: 1, outcome: 'ok', worker: 'w3' }]);
+    for (const { events } of others) expect(events).toEqual([]);
+    expect(own.events.filter(({ is }) => is === 'settled')).toHaveLength(3);
+    expect(warnings).toEqual([]);
+  });
+});
+
+/** What a worker says when it hands an attempt back that a conductor of an earlier release offered. */
 async function handedBack(
   world: ReturnType<typeof scriptWorld>,
   worker: Partial<WorkerOptions>,
@@ -116,6 +132,13 @@ async function handedBack(
   const { events } = world.worker({ name: 'w1', ...worker });
   let said = '';
   const queue = changedQueue(world.queue, {
+    offer: requests =>
+      world.queue.offer(
+        requests.map(one => {
+          const { script: _, ...earlier } = one;
+          return earlier;
+        }),
+      ),
     async outcomes(keys, wait) {
       const known = await world.queue.outcomes(keys, wait);
       for (const outcome of known.values()) if (outcome.is === 'handed_back') said = outcome.why;

@@ -32,6 +32,19 @@ function keysIn(claims: readonly (readonly AttemptClaim[])[]): string[] {
   return claims.flat().map(({ request: { key } }) => key);
 }
 
+test('workers that allow different scripts wait at the same time, and each gets its own', async () => {
+  const queue = new MemoryQueue();
+  const desk = new ClaimDesk(queue, new TeamMetrics(new prometheus.Registry()));
+  onTestFinished(() => desk.close());
+  const sha256s = ['a', 'b'].map(digit => `sha256:${digit.repeat(64)}`);
+  const answers = sha256s.map((sha256, index) => {
+    const scripts = { digests: [sha256], isAny: false, network: 'open' as const };
+    return desk.claim({ ...OFFER, worker: `w${index}`, scripts }, 1, { waitMs: 600_000 });
+  });
+  await queue.offer(sha256s.map((sha256, index) => request(`c${index}`, { script: { sha256, network: 'blocked' } })));
+  expect((await Promise.all(answers)).map(claims => keysIn([claims]))).toEqual([['run/c0/1'], ['run/c1/1']]);
+});
+
 test('2,000 workers wait, one more is refused, and a worker that goes away frees its place', async () => {
   const queue = new MemoryQueue();
   const desk = new ClaimDesk(queue, new TeamMetrics(new prometheus.Registry()));
