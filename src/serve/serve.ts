@@ -50,7 +50,7 @@ export async function serve({
   const log = new ServerLog(onLog);
   const access = openAccess(home, { hosts: [], isBehindProxy: false, ...who, listen: host, port });
   const metrics = new ServerMetrics();
-  const team = await openTeamQueue(cwd, settings, metrics).catch(async (error: unknown) => {
+  const team = await openTeamQueue(cwd, settings, metrics, log).catch(async (error: unknown) => {
     await access.close();
     throw error;
   });

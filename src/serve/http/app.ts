@@ -35,7 +35,7 @@ async function answered(server: Server, route: Route, context: ServerContext): P
     const isGone = incoming.destroyed && !incoming.complete;
     const fault = isGone ? new Fault('client_gone', 'The client went away.', { cause: error }) : faultOfError(error);
     const refusal = httpRefusal(fault, route);
-    if (refusal.status >= 500) server.log.fault(route.name, correlationId, fault);
+    if (refusal.status >= 500 && !server.isOutage(fault)) server.log.fault(route.name, correlationId, fault);
     const message = fault.code === 'bug' ? `${fault.message} Quote ${correlationId} to the operator.` : refusal.message;
     server.metrics.refused(route.name, refusal.code);
     if (seen.note) seen.note.end(refusal.status >= 500 ? 'failed' : 'refused', refusal.code);

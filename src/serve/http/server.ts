@@ -77,6 +77,11 @@ export class Server {
     throw new Fault('no_queue', 'This server has no queue. Its operator can start it with --queue.');
   }
 
+  /** Whether a refusal is logged as a part of an outage of the queue. */
+  isOutage(fault: Fault): boolean {
+    return this.#team?.contact.takes(fault) === true;
+  }
+
   /** The metrics of this moment. They answer also while the database does not. */
   async measured(): Promise<{ readonly text: string; readonly type: string }> {
     const { metrics, live, runs, orders } = this;

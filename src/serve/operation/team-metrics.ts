@@ -19,7 +19,11 @@ export class TeamMetrics {
   /** The claims that were counted, because a worker may repeat a settlement. */
   readonly #counted = new Set<string>();
 
-  constructor(registry: prometheus.Registry) {
+  readonly #onAnswer: () => void;
+
+  /** Calls `onAnswer` whenever the queue has answered. */
+  constructor(registry: prometheus.Registry, onAnswer: () => void = () => undefined) {
+    this.#onAnswer = onAnswer;
     const registers = [registry];
     const counter = (name: string, help: string, labelNames: string[] = []) =>
       new prometheus.Counter({ name, help, labelNames, registers });
@@ -44,10 +48,14 @@ export class TeamMetrics {
 
   /** Counts a failure of the queue. */
   async watched<Answer>(call: Promise<Answer>): Promise<Answer> {
-    return call.catch((error: unknown) => {
+    try {
+      const answer = await call;
+      this.#onAnswer();
+      return answer;
+    } catch (error) {
       this.#errors.inc();
       throw error;
-    });
+    }
   }
 
   /** Does the same, and measures how long the queue takes to answer. */

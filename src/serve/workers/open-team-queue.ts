@@ -2,8 +2,10 @@ import path from 'node:path';
 import type { Queue } from '../../queue/queue.ts';
 import { openQueue } from '../../verbs/queue.ts';
 import { openStore } from '../../verbs/store.ts';
+import type { ServerLog } from '../operation/log.ts';
 import type { ServerMetrics } from '../operation/metrics.ts';
 import { TeamMetrics } from '../operation/team-metrics.ts';
+import { QueueContact } from './queue-contact.ts';
 import { TeamQueue } from './team-queue.ts';
 
 export interface TeamSettings {
@@ -35,11 +37,13 @@ export async function openTeamQueue(
   cwd: string,
   settings: TeamSettings | undefined,
   { registry }: Pick<ServerMetrics, 'registry'>,
+  log: ServerLog,
 ): Promise<TeamQueue | undefined> {
   if (!settings) return undefined;
   const { queue, store, environment = {} } = settings;
   const address = store === undefined || store.startsWith('s3://') ? store : path.resolve(cwd, store);
   const blobs = address === undefined ? undefined : await openStore(address, environment);
   const opened = typeof queue === 'string' ? await openQueue(queue) : queue;
-  return new TeamQueue(opened, blobs, new TeamMetrics(registry));
+  const contact = new QueueContact(log);
+  return new TeamQueue(opened, blobs, new TeamMetrics(registry, () => contact.answered()), contact);
 }

@@ -10,6 +10,7 @@ import { ClientSlots } from '../operation/slots.ts';
 import type { TeamMetrics } from '../operation/team-metrics.ts';
 import { ClaimDesk } from './claim-desk.ts';
 import { ClaimTickets, notYours, requestBlobOf } from './claim-tickets.ts';
+import type { QueueContact } from './queue-contact.ts';
 
 /** A claim for a worker, with the ticket that proves whose it is. */
 export interface TicketedClaim {
@@ -22,13 +23,15 @@ export class TeamQueue {
   readonly uploads = new ClientSlots({ max: 16, perIdentity: 16 });
   /** The queue itself, for the suites of this server. */
   readonly queue: Queue;
+  readonly contact: QueueContact;
   readonly #store: BlobStore | undefined;
   readonly #metrics: TeamMetrics;
   readonly #desk: ClaimDesk;
   readonly #tickets = new ClaimTickets();
   #shown: { readonly atMs: number; readonly isPending: boolean; readonly overview: Promise<QueueOverview> } | undefined;
 
-  constructor(queue: Queue, store: BlobStore | undefined, metrics: TeamMetrics) {
+  constructor(queue: Queue, store: BlobStore | undefined, metrics: TeamMetrics, contact: QueueContact) {
+    this.contact = contact;
     this.queue = queue;
     this.#store = store;
     this.#metrics = metrics;

@@ -19,13 +19,17 @@ export interface World extends Serving {
   /** `http://127.0.0.1:PORT`. */
   readonly origin: string;
   readonly secret: string;
+  /** The lines of the server's log so far. */
+  readonly log: readonly string[];
 }
 
 /** A real server on a free port of loopback. */
 export async function world(options: Partial<ServeOptions> = {}): Promise<World> {
   const cwd = options.cwd ?? newProject();
   let port = 0;
+  const log: string[] = [];
   const onLog = (line: string): void => {
+    log.push(line);
     const noted = JSON.parse(line) as { event: string; port?: number };
     if (noted.event === 'listening') port = noted.port ?? 0;
   };
@@ -37,7 +41,7 @@ export async function world(options: Partial<ServeOptions> = {}): Promise<World>
   };
   onTestFinished(stop);
   const secret = /#secret=(.*)$/.exec(serving.address)?.[1] ?? '';
-  return { ...serving, stop, cwd, port, origin: `http://127.0.0.1:${port}`, secret };
+  return { ...serving, stop, cwd, port, origin: `http://127.0.0.1:${port}`, secret, log };
 }
 
 export interface Answer {

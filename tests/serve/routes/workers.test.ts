@@ -222,6 +222,34 @@ test('readyz reports an unreachable queue', async () => {
   await expect.poll(async () => (await send(at, 'GET', '/readyz')).code, { timeout: 10_000 }).toBe('queue_unavailable');
 });
 
+test('logs an outage of the queue in one line without a stack, and its end in another', async () => {
+  const memory = new MemoryQueue();
+  const refused = Object.assign(new Error('connect ECONNREFUSED 127.0.0.1:5432'), { code: 'ECONNREFUSED' });
+  let isDown = true;
+  const flaky: Queue = Object.assign(Object.create(memory) as Queue, {
+    claim: (...asked: Parameters<Queue['claim']>) =>
+      isDown
+        ? Promise.reject(new Fault('queue_unavailable', 'PostgreSQL does not answer.', { cause: refused }))
+        : memory.claim(...asked),
+    close: memory.close.bind(memory),
+  });
+  const { at, worker } = await workerWorld({ queue: flaky });
+  const { queue } = await worker('w1');
+  const lines = () => at.log.map(line => JSON.parse(line) as Record<string, unknown>).slice(1);
+  for (let count = 0; count < 3; count++) await expect(queue.claim(OFFER, 1, NOW)).rejects.toThrow(/cannot reach/);
+  const began = { at: expect.any(String) as string, event: 'queue_unreachable', reason: 'ECONNREFUSED' };
+  const message = expect.stringMatching(/^The queue cannot be reached\. Check that PostgreSQL runs\./) as string;
+  expect(lines()).toEqual([{ ...began, message }]);
+  isDown = false;
+  await queue.claim(OFFER, 1, NOW);
+  await queue.claim(OFFER, 1, NOW);
+  expect(lines()).toMatchObject([began, { event: 'queue_reachable', refused_requests: 3 }]);
+  expect(at.log.join('')).not.toMatch(/detail|node:|:5432/);
+  isDown = true;
+  await expect(queue.claim(OFFER, 1, NOW)).rejects.toThrow(/cannot reach/);
+  expect(lines()).toMatchObject([began, { event: 'queue_reachable' }, { event: 'queue_unreachable' }]);
+});
+
 test('tells a worker that the database is down, so that it goes on; but not if the network is cut', async () => {
   const memory = new MemoryQueue();
   let code = 'ECONNREFUSED';
