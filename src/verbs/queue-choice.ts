@@ -2,6 +2,7 @@ import { Fault } from '../base/fault.ts';
 import type { SuiteTarget } from '../contracts/suite/index.ts';
 import { type AttemptRequest, type Queue, SLOTS_MAX } from '../queue/queue.ts';
 import { isApi } from '../targets/kinds/kinds.ts';
+import { trustedWorkers } from './worker-keys.ts';
 
 /** How a suite is run by workers. */
 export interface QueueOptions {
@@ -24,8 +25,12 @@ export interface QueueOptions {
 }
 
 /** Rejects options that contradict each other or that a queue cannot serve, before anything is written. */
-export function checkQueueOptions({ queue, ...others }: QueueOptions): void {
-  const { lost, priority = 0, targetSlots, heartbeatMs = HEARTBEAT_MS_MIN } = others;
+export function checkQueueOptions({
+  queue,
+  cwd = process.cwd(),
+  ...others
+}: QueueOptions & { readonly cwd?: string }): void {
+  const { lost, priority = 0, targetSlots, heartbeatMs = HEARTBEAT_MS_MIN, workerKeys } = others;
   const named = Object.keys(FLAGS).find(name => others[name as keyof typeof others] !== undefined);
   if (queue === undefined && named !== undefined)
     throw new Fault('usage', `${FLAGS[named] ?? named} requires a queue. Add --queue.`);
@@ -36,6 +41,7 @@ export function checkQueueOptions({ queue, ...others }: QueueOptions): void {
   if (!Number.isSafeInteger(heartbeatMs) || heartbeatMs < HEARTBEAT_MS_MIN || heartbeatMs > HEARTBEAT_MS_MAX)
     throw new Fault('usage', 'The heartbeat must be from 10s to 10m.');
   targetSlotsOf(targetSlots);
+  trustedWorkers(workerKeys, cwd);
 }
 
 const FLAGS: Readonly<Record<string, string>> = {

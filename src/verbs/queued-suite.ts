@@ -17,9 +17,9 @@ import { settingsFrom } from '../run/suite/settings.ts';
 import type { Target } from '../run/suite/target.ts';
 import type { BlobStore } from '../store/store.ts';
 import { replyReader } from '../targets/reader.ts';
-import { checkerAt } from './keys.ts';
 import { checkStoreFor, type QueueOptions, targetSlotsOf } from './queue-choice.ts';
 import type { RunSuiteOptions } from './run-suite.ts';
+import { trustedWorkers } from './worker-keys.ts';
 
 /** Opens the queue of a run for as long as `use` takes. A queue that the caller opened stays open. */
 export async function withQueue<Result>(
@@ -60,7 +60,7 @@ export async function queuedFor(plan: SuitePlan, context: QueuedContext): Promis
     bodyBytesMax: settings.bodyBytesMax,
     store,
     takeRun,
-    trusted: trustedKeys(workerKeys, cwd),
+    trusted: trustedWorkers(workerKeys, cwd),
     lost,
     priority,
     targetSlots: targetSlotsOf(targetSlots),
@@ -113,10 +113,6 @@ export async function storeAt(
   if (address === undefined) return undefined;
   const { openStore } = await import('./store.ts');
   return openStore(address.startsWith('s3://') ? address : path.resolve(cwd, address), environment);
-}
-
-function trustedKeys(files: readonly string[] | undefined, cwd: string): ReadonlySet<string> | undefined {
-  return files && new Set(files.map(key => checkerAt(cwd, { key })?.keyId ?? ''));
 }
 
 /**

@@ -1,6 +1,7 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { newKeyPair } from '../../../src/base/ed25519.ts';
 import { Fault } from '../../../src/base/fault.ts';
 import type { CaseArtifact } from '../../../src/contracts/artifacts/index.ts';
 import type { AttemptRequest, Queue, Settlement } from '../../../src/queue/queue.ts';
@@ -338,6 +339,27 @@ describe('a queue refuses', () => {
   ])('%s', async (_, over) => {
     const { run } = await queueWorld({ ids: ['a'] });
     await expect(run(over as object)).rejects.toThrow();
+  });
+
+  test.each([
+    [
+      'missing.pub',
+      'does not exist, or is not a file of at most 64 KiB that you can read. Copy .proctor/keys/signing.pub',
+    ],
+    ['.', 'does not exist, or is not a file'],
+    ['', 'does not exist, or is not a file'],
+    ['keys/../notes.txt', 'is not an Ed25519 public key in PEM format, which is one line of base64 between -----BEGIN'],
+    ['own.key', 'is a private key. Keep it secret, and name its .pub file instead.'],
+  ])('the worker key %j, under the name that the user gave it, before anything is written', async (file, why) => {
+    const { run, cwd, folder } = await queueWorld();
+    mkdirSync(path.join(cwd, 'keys'));
+    writeFileSync(path.join(cwd, 'notes.txt'), 'ssh-ed25519 AAAA you@example\n');
+    writeFileSync(path.join(cwd, 'own.key'), newKeyPair().privatePem);
+    await expect(run({ workerKeys: [file] })).rejects.toMatchObject({
+      code: 'usage',
+      message: expect.stringContaining(`The worker key ${file || 'without a name'} ${why}`) as string,
+    });
+    expect(existsSync(folder)).toBe(false);
   });
 
   test('options that need a queue, and unknown slots', async () => {
