@@ -37,6 +37,8 @@ export interface AskAgainOptions extends AgainTargets {
   }) => void;
   readonly onProgress?: RunSuiteOptions['onProgress'];
   readonly onWarning?: RunSuiteOptions['onWarning'];
+  /** Exports a span for every round, with its attempts below it. */
+  readonly tracer?: RunSuiteOptions['tracer'];
 }
 
 export interface AskedAgain {
@@ -169,7 +171,7 @@ const MINUTES_MAX = 10;
 async function askRound(
   { folder, request, options }: Askable,
   cases: readonly AskedCase[],
-  { onProgress, onWarning }: AskAgainOptions,
+  { onProgress, onWarning, tracer }: AskAgainOptions,
   { judge, cwd, signingKey }: Around,
 ): Promise<{ readonly trial: TrialOfSide; readonly told: SealNotice }> {
   const only = cases.map(({ case_id }) => case_id);
@@ -200,6 +202,7 @@ async function askRound(
     ...(judge.signal && { signal: judge.signal }),
     ...(onProgress && { onProgress }),
     ...(onWarning && { onWarning }),
+    ...(tracer && { tracer }),
   });
   if (runs[0]?.isOpen)
     throw new Fault('cancelled', `The round was stopped. Resume it with proctor run suite --resume ${runId}`);

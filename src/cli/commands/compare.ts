@@ -18,6 +18,7 @@ import { stderr, stdout } from '../text/out.ts';
 import { addStepSummary } from '../text/step-summary.ts';
 import { paintFor } from '../text/paint.ts';
 import { countText } from '../text/units.ts';
+import { tracingHere } from '../options/tracing.ts';
 import { namedKey } from '../options/variables.ts';
 
 export interface CompareFlags extends LimitFlags {
@@ -51,6 +52,7 @@ export async function compareCommand(baseline: string, candidate: string, flags:
   if (flags.allPairs || flags.name)
     throw new Fault('usage', '--all-pairs and --name apply to three or more runs. Name another run, or omit them.');
   const interrupt = interruptions();
+  const tracing = flags.again && (await tracingHere());
   try {
     const formats = flags.format ?? ['html'];
     const limits = limitsFromFlags(flags);
@@ -66,7 +68,7 @@ export async function compareCommand(baseline: string, candidate: string, flags:
       ...(flags.cases !== undefined && { cases: flags.cases }),
       ...(flags.out !== undefined && { out: flags.out }),
       ...(flags.rejudge && { rejudge: true }),
-      ...againOf(flags),
+      ...againOf(flags, tracing?.tracer),
       ...(flags.key !== undefined && { key: flags.key }),
       signal: interrupt.signal,
     });
@@ -85,11 +87,12 @@ export async function compareCommand(baseline: string, candidate: string, flags:
     return interrupt.exit() ?? comparison.exit_code;
   } finally {
     await closeLauncher();
+    await tracing?.end();
     interrupt.end();
   }
 }
 
-function againOf(flags: CompareFlags): { again?: AskAgainOptions } {
+function againOf(flags: CompareFlags, tracer: AskAgainOptions['tracer']): { again?: AskAgainOptions } {
   const { again, againTrials, againTime, againCost } = flags;
   const { baseUrl, baselineUrl, script, baselineScript, target, baselineTarget, policy, dir } = flags;
   const given = { maxTrials: againTrials, maxMs: againTime, maxCostUsd: againCost };
@@ -103,6 +106,7 @@ function againOf(flags: CompareFlags): { again?: AskAgainOptions } {
   return {
     again: {
       ...Object.fromEntries(said),
+      ...(tracer && { tracer }),
       headers: (flags.header ?? []).map(headerOf),
       variable: name => process.env[name],
       environment: process.env,

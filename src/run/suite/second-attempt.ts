@@ -8,7 +8,7 @@ import { type ReplyProof, replyProof } from '../../targets/answer-proof.ts';
 import { againProtocol, QuestionWriter, queuedText } from './attempt-question.ts';
 import { Offers } from './offers.ts';
 import { readWorkerReport, type QueuedRun, sharedRequest } from './queued-target.ts';
-import { type Answered, type AttemptResult, CANCELLED, type Target } from './target.ts';
+import { type Answered, type AttemptResult, CANCELLED, type CaseQuestion, type Target } from './target.ts';
 
 export interface TwiceRun extends QueuedRun {
   /** The verdict on an answer that took this long; null if it cannot be judged at once. */
@@ -28,13 +28,13 @@ export function twiceTarget(inner: Target, run: TwiceRun): Target {
   return {
     ...inner,
     async ask(question) {
-      const { one, attempt, signal, isLast, onArrived } = question;
+      const { one, isLast, onArrived } = question;
       if (!isChosenTwice(twice, runId, one.id)) return inner.ask(question);
       const { onArrived: _, ...unanswered } = question;
       const first = await inner.ask(unanswered);
       const { outcome } = first;
       const isEnd = outcome.ok || isLast?.(outcome) === true;
-      const made = isEnd && first.signer ? await seconds.of(one, attempt, first, signal) : undefined;
+      const made = isEnd && first.signer ? await seconds.of(question, first) : undefined;
       if (made === 'cancelled') return { latencyMs: 0, outcome: CANCELLED };
       if (outcome.ok) await onArrived?.();
       return made ? { ...first, twice: made } : first;
@@ -50,6 +50,7 @@ export function twiceTarget(inner: Target, run: TwiceRun): Target {
   };
 }
 
+type Asked = Pick<CaseQuestion, 'one' | 'attempt' | 'signal' | 'trace'>;
 type Second = NonNullable<TwiceCase['second']>;
 type Why = Exclude<NonNullable<TwiceCase['why']>, 'not_answered'>;
 
@@ -72,13 +73,9 @@ class SecondAttempts {
   }
 
   /** Lets another worker make an attempt again, and compares the two. */
-  async of(
-    one: SuiteCase,
-    attempt: number,
-    first: AttemptResult,
-    signal: AbortSignal,
-  ): Promise<KeptTwice | 'cancelled'> {
-    const made = await this.#made(one, attempt, first, signal);
+  async of(asked: Asked, first: AttemptResult): Promise<KeptTwice | 'cancelled'> {
+    const { one, attempt } = asked;
+    const made = await this.#made(asked, first);
     if (made === 'cancelled') return made;
     const { signer, worker = '', signedOutcome = '' } = first;
     const verdict = this.#verdictOf(one, first, first.latencyMs);
@@ -121,22 +118,20 @@ class SecondAttempts {
 
   /** An attempt that was lost, withdrawn or refused is made again under the next key, but only so often. */
   async #made(
-    one: SuiteCase,
-    attempt: number,
+    asked: Asked,
     first: AttemptResult,
-    signal: AbortSignal,
   ): Promise<{ readonly second: AttemptResult; readonly again: number } | Why | 'cancelled'> {
     const keyId = first.signer?.keyId ?? '';
     if (this.#aloneKey === keyId) return 'no_other_worker';
     this.#aloneKey = undefined;
     let failures = 0;
     for (let again = 1; again <= AGAIN_MAX; again++) {
-      const outcome = await this.#offered(one, attempt, again, keyId, signal);
-      if (signal.aborted) return 'cancelled';
+      const outcome = await this.#offered(asked, again, keyId);
+      if (asked.signal.aborted) return 'cancelled';
       if (!outcome || outcome.is === 'handed_back') return this.#gaveUp(keyId);
       if (outcome.is === 'withdrawn') continue;
       this.#aloneKey = undefined;
-      const second = outcome.is === 'reported' ? await this.#read(outcome.report, one, attempt, again, signal) : 'lost';
+      const second = outcome.is === 'reported' ? await this.#read(outcome.report, asked, again) : 'lost';
       if (typeof second !== 'string' && second.signer?.keyId !== keyId) return { second, again };
       const why = second === 'lost' ? 'lost' : 'refused';
       if (++failures >= FAILURES_MAX || (why === 'lost' && this.#run.lost === 'never')) return why;
@@ -145,18 +140,20 @@ class SecondAttempts {
   }
 
   /** Undefined if no worker made it in time, or if the run is cancelled. */
-  async #offered(
-    one: SuiteCase,
-    attempt: number,
-    again: number,
-    notBy: string,
-    signal: AbortSignal,
-  ): Promise<AttemptOutcome | undefined> {
+  async #offered(asked: Asked, again: number, notBy: string): Promise<AttemptOutcome | undefined> {
+    const { one, attempt, signal, trace } = asked;
     const key = this.#keyOf(one, attempt, again);
     const ask = await queuedText(this.#writer.write(one, attempt, key, again), this.#run.store);
     if (ask === undefined) return undefined;
     const shared = sharedRequest(this.#run);
-    const request = { ...shared, protocol: againProtocol(shared.protocol), key, ask, notBy };
+    const request = {
+      ...shared,
+      protocol: againProtocol(shared.protocol),
+      key,
+      ask,
+      notBy,
+      ...(trace !== undefined && { trace }),
+    };
     return this.#offers.outcomeWithin(request, signal, this.#waitMs);
   }
 
@@ -164,13 +161,7 @@ class SecondAttempts {
     return attemptKey({ run_id: this.#run.plan.request.run_id, case_id: one.id, attempt, again });
   }
 
-  async #read(
-    report: string,
-    one: SuiteCase,
-    attempt: number,
-    again: number,
-    signal: AbortSignal,
-  ): Promise<AttemptResult | string> {
+  async #read(report: string, { one, attempt, signal }: Asked, again: number): Promise<AttemptResult | string> {
     const { target_sha256: targetSha256 } = this.#run.plan.request;
     const key = this.#keyOf(one, attempt, again);
     const asked = { key, caseId: one.id, one, targetSha256, caseSha256: contentHash(one) };

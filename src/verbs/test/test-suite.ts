@@ -210,7 +210,7 @@ function isReplayed({ runs }: ShownSuiteResult): boolean {
 
 /** The targets for suspect cases. A script or an agent is identified by its files. */
 function againFor(suite: SuiteTest, dir: string, project: string, options: TestOptions): AskAgainOptions {
-  const { environment = {}, onRound, onWarning } = options;
+  const { environment = {}, onRound, onWarning, tracer } = options;
   const filesOf = (target: string | undefined): Partial<RunSuiteOptions> => {
     if (target === undefined) return {};
     const named = namedTarget(target, dir, project);
@@ -221,7 +221,7 @@ function againFor(suite: SuiteTest, dir: string, project: string, options: TestO
   const work = { base, mounts, checks };
   const files = { target, script, policy, dir: folder, baselineTarget, baselineScript, ...work };
   return {
-    ...defined({ ...files, onRound, onWarning }),
+    ...defined({ ...files, onRound, onWarning, tracer }),
     project,
     environment,
     variable: name => environment[name],

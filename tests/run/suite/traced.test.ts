@@ -220,6 +220,24 @@ describe('a queued suite', () => {
     await expectValid(folder);
   });
 
+  test('has the spans of both workers below an attempt that is made twice', async () => {
+    const { collector, traced } = await tracedWorld();
+    const { run, worker, agent } = await queueWorld({ ids: ['a'] });
+    const [conducting, working, again] = [traced(), traced(), traced()];
+    const workers = [worker({ tracer: working.tracer, name: 'w1' }), worker({ tracer: again.tracer, name: 'w2' })];
+    await run({ tracer: conducting.tracer, twice: 1 });
+    for (const { stop, ended } of workers) {
+      stop();
+      await ended;
+    }
+    await Promise.all([conducting, working, again].map(({ exporter }) => exporter.end()));
+    const works = collector.all('proctor.work', collector.one('proctor.attempt'));
+    expect(works).toHaveLength(2);
+    expect(new Set(works.map(({ attributes }) => attributes['proctor.worker.name']))).toEqual(new Set(['w1', 'w2']));
+    const sent = works.map(work => parentOf(collector.one('invoke_agent', work)));
+    expect(new Set(agent.seen.map(({ headers }) => headers['traceparent']))).toEqual(new Set(sent));
+  });
+
   test('passes the trace on to the agent if only its conductor exports spans', async () => {
     const { collector, traced } = await tracedWorld();
     const { run, worker, agent } = await queueWorld({ ids: ['a'] });

@@ -2,10 +2,13 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, rmdirSync, symlinkSyn
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import path from 'node:path';
-import { afterAll, describe, expect, test } from 'vitest';
+import { afterAll, describe, expect, onTestFinished, test } from 'vitest';
 import { readSuiteFolder } from '../../../src/evidence/suite/suite-folder.ts';
+import { SpanExporter } from '../../../src/trace/exporter.ts';
+import { Tracer } from '../../../src/trace/tracer.ts';
 import { closeLauncher } from '../../../src/verbs/launcher.ts';
 import { testProject } from '../../../src/verbs/test/test-project.ts';
+import { TestCollector } from '../../support/collector.ts';
 import { PROJECT, projectFolder, WORSE } from './world.ts';
 
 afterAll(closeLauncher);
@@ -47,6 +50,22 @@ describe('a test of a project', () => {
     const { suites } = await testProject({ cwd, environment, onRound: ({ round }) => rounds.push(round) });
     expect(rounds).toEqual([1, 2, 3]);
     expect(suites[0]?.comparison?.again).toMatchObject({ sides: 'new', rounds: 3, stopped: 'trials' });
+  });
+
+  test('has a trace for each round of suspect cases, with their attempts', async () => {
+    const cwd = projectFolder(PROJECT.replace('{ limits: { max_failing: 0 } }', '{ again: { max_trials: 2 } }'));
+    await testProject({ cwd, environment, accept: true });
+    writeFileSync(path.join(cwd, 'agent.mjs'), WORSE);
+    const collector = new TestCollector();
+    const url = `${await collector.start()}/v1/traces`;
+    onTestFinished(() => collector.stop());
+    const exporter = new SpanExporter({ url, headers: {}, timeoutMs: 5_000, resource: [] });
+    await testProject({ cwd, environment, tracer: new Tracer(exporter, undefined) });
+    await exporter.end();
+    const runs = collector.all('proctor.run');
+    expect(runs.map(({ attributes }) => attributes['proctor.cases.total'])).toEqual([2, 1, 1]);
+    for (const round of runs.slice(1))
+      expect(collector.one('proctor.attempt', round).attributes).toMatchObject({ 'proctor.case.id': 'returns' });
   });
 
   test('does not accept a result that misses a limit', async () => {
