@@ -30,6 +30,8 @@ export interface SuiteToStart {
   readonly strict_replies?: boolean;
   /** Whether workers of the server's queue make the attempts. */
   readonly queue?: boolean;
+  /** With `queue`: the share of the attempts that a second worker makes again, above 0 and at most 1. */
+  readonly twice?: number;
   /** Headers whose values are variables of the server. */
   readonly headers?: readonly { readonly name: string; readonly env: string }[];
 }

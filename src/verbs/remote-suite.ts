@@ -34,6 +34,8 @@ export interface RemoteSuite {
   readonly strictReplies?: boolean | undefined;
   /** Whether workers of the server's queue make the attempts. */
   readonly queue?: boolean | undefined;
+  /** The share of the attempts that a second worker makes again. */
+  readonly twice?: number | undefined;
   /** Headers whose values are variables of the server. */
   readonly headers?: readonly { readonly name: string; readonly env: string }[] | undefined;
 }
@@ -73,6 +75,7 @@ export async function layOutRemoteSuite(suite: RemoteSuite, rules: RemoteRules, 
     provenance: suite.provenance,
     strictReplies: suite.strictReplies,
     queue,
+    twice: suite.twice,
   };
   const { places } = await laidOutSuite(
     {

@@ -59,6 +59,35 @@ const filesWith = (folder: string, text: string): string[] =>
     .map(entry => path.join(entry.parentPath, entry.name))
     .filter(file => readFileSync(file).includes(text));
 
+test('run suite --on --queue --twice lets a worker with another key make each attempt again', async () => {
+  const ids = CASES.slice(0, 4);
+  const agent = new Agent(Object.fromEntries(ids.map(id => [id, answersWell])));
+  const baseUrl = await agent.start();
+  const queue = await postgres.database();
+  const { place } = project();
+  expect(place.proctor(['queue', 'migrate'], { env: { PROCTOR_QUEUE: queue } }).code).toBe(0);
+  expect(place.proctor(['keys', 'new']).code).toBe(0);
+  const team = { queue, environment: { ...process.env, PROCTOR_QUEUE: queue } };
+  const server = await orderingServer(place.cwd, { team });
+  const workers = [project(), project()];
+  for (const { start } of workers) start(['worker', '--queue', '--slots', '2'], { PROCTOR_QUEUE: queue });
+  const client = project();
+  client.place.file('cases.jsonl', ids.map(id => `${JSON.stringify({ id, input: { user: id } })}\n`).join(''));
+  const words = ['run', 'suite', 'cases.jsonl', '--as', 'new', '--base-url', baseUrl, '--run-id', 'r1'];
+  const { code, stderr } = await client.start([...words, '--on', server.origin, '--queue', '--twice', '1'], {
+    PROCTOR_TOKEN: server.token,
+  }).ended;
+  expect(code, stderr).toBe(0);
+  expect(stderr).toContain('4 of 4 attempts were made twice');
+  expect(agent.seen.map(({ caseId }) => caseId).sort()).toEqual([...ids, ...ids].sort());
+  const keys = [place, ...workers.map(worker => worker.place)].flatMap(({ cwd }) => [
+    '--key',
+    path.join(cwd, '.proctor', 'keys', 'signing.pub'),
+  ]);
+  const verified = client.place.proctor(['verify', path.join('.proctor', 'runs', 'new', 'r1'), ...keys]);
+  expect(verified.code, verified.stdout + verified.stderr).toBe(0);
+});
+
 test('run suite --on --queue is made by workers, survives kills of server and conductor, and verifies with all keys', async () => {
   const held: (() => void)[] = [];
   let isOpen = false;

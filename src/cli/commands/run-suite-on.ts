@@ -126,6 +126,7 @@ function orderOf(cases: string | undefined, flags: RunSuiteFlags): SuiteToStart 
       provenance: flags.provenance && Object.fromEntries(flags.provenance.map(text => pairIn(text))),
       strict_replies: flags.strictReplies,
       queue: flags.queue,
+      twice: flags.twice,
       headers: flags.header?.map(headerNamed),
     }),
   };
@@ -151,6 +152,7 @@ const REMOTE: ReadonlySet<string> = new Set([
   'strictReplies',
   'header',
   'queue',
+  'twice',
 ]);
 
 function fileOf(file: string): { readonly name: string; readonly text: string } {

@@ -35,6 +35,7 @@ export const suiteOrderShape = record({
   provenance: z.optional(statedProvenance),
   strict_replies: z.optional(z.boolean()),
   queue: z.optional(z.boolean()),
+  twice: z.optional(z.number().check(z.gt(0), z.lte(1))),
   headers: z.optional(z.array(record({ name: z.string(), env: variableName() })).check(z.maxLength(100))),
 });
 
@@ -63,6 +64,7 @@ export function suiteOrderOf(body: SuiteOrderBody, by: string, key: string | nul
       provenance: body.provenance,
       strictReplies: body.strict_replies,
       queue: body.queue,
+      twice: body.twice,
       headers: body.headers,
     },
   };

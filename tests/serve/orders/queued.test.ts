@@ -46,6 +46,20 @@ test('refuses a script, because the server runs it itself', async () => {
   });
 });
 
+test('refuses second attempts without the queue, and shares that are none', async () => {
+  const queue = new MemoryQueue();
+  expect(await refusal({ ...API, twice: 0.5, queue: false }, { ordering: { queue } })).toMatchObject({
+    status: 422,
+    message: '--twice requires a queue. Add --queue.',
+    isLeft: false,
+  });
+  for (const twice of [0, 1.5, 'all'])
+    expect(await refusal({ ...API, twice }, { ordering: { queue } })).toMatchObject({
+      code: 'invalid_input',
+      isLeft: false,
+    });
+});
+
 class DownQueue extends MemoryQueue {
   override async outcomes(): Promise<never> {
     throw new Fault('queue_unavailable', 'PostgreSQL does not answer.');
