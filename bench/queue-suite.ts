@@ -20,6 +20,8 @@ const FAST_CASES = 3_000;
 const ROUNDS = 3;
 const SLOW_CASES = 640;
 const SLOTS = 32;
+/** Of two workers, for attempts that take 1 ms. */
+const FAST_SLOTS = 256;
 const FIRST_CASES = 5_000;
 const SECOND_CASES = 500;
 
@@ -66,6 +68,7 @@ class Bench {
   readonly agent = new TimedAgent();
   readonly #folder = mkdtempSync(path.join(tmpdir(), 'proctor-bench-'));
   readonly #children = new Set<ChildProcess>();
+  #workers: readonly ChildProcess[] = [];
   readonly postgres: TestPostgres;
   readonly url: string;
   readonly #baseUrl: string;
@@ -85,8 +88,10 @@ class Bench {
     return new Bench(postgres, url, await agent.start(), agent);
   }
 
-  worker(slots: number): ChildProcess {
-    return this.#proctor(['worker', '--slots', String(slots), '--drain', '0s']);
+  /** Two workers with these slots in total, instead of those before. */
+  async workers(slots: number): Promise<void> {
+    await ended(this.#workers);
+    this.#workers = [1, 2].map(() => this.#proctor(['worker', '--slots', String(slots / 2), '--drain', '0s']));
   }
 
   suite(runId: string, cases: number, window: number): { readonly child: ChildProcess; readonly ended: Promise<void> } {
@@ -100,9 +105,7 @@ class Bench {
   }
 
   async stop(): Promise<void> {
-    const children = [...this.#children].filter(({ exitCode, signalCode }) => exitCode === null && signalCode === null);
-    for (const child of children) child.kill('SIGKILL');
-    await Promise.all(children.map(child => new Promise(resolve => child.once('exit', resolve))));
+    await ended([...this.#children]);
     this.agent.stop();
     await this.postgres.stop();
     rmSync(this.#folder, { recursive: true, force: true });
@@ -116,13 +119,20 @@ class Bench {
   }
 }
 
-/** The suite and the bare engine take turns, with as many attempts at once, so that both meet the same load. */
-async function fastRows(bench: Bench): Promise<Row[]> {
+/** Kills those that still run. */
+async function ended(children: readonly ChildProcess[]): Promise<void> {
+  const running = children.filter(({ exitCode, signalCode }) => exitCode === null && signalCode === null);
+  for (const child of running) child.kill('SIGKILL');
+  await Promise.all(running.map(child => new Promise(resolve => child.once('exit', resolve))));
+}
+
+/** The suite and the bare engine take turns, so that both meet the same load. The engine takes `SLOTS` jobs at once. */
+async function fastRows(bench: Bench, slots: number): Promise<Row[]> {
   const [engine, suite]: [Measured[], Measured[]] = [[], []];
   for (let round = 0; round < ROUNDS; round++) {
     const same = { attempts: FAST_CASES, free: SLOTS, report: REPORT };
     engine.push(await measured(bench, () => engineRate(bench.url, same)));
-    const run = `fast${round}`;
+    const run = `fast${slots}-${round}`;
     suite.push(
       await measured(bench, async () => {
         await bench.suite(run, FAST_CASES, 256).ended;
@@ -137,21 +147,21 @@ async function fastRows(bench: Bench): Promise<Row[]> {
   const shown = (all: readonly Measured[]): string => all.map(({ perS }) => Math.round(perS)).join(', ');
   return [
     {
-      what: 'A4 suite / bare engine',
+      what: `A4 suite / bare engine, ${slots} slots`,
       ratio: rate / bare,
       bound: '>= 0.25',
       holds: rate / bare >= 0.25,
       detail: `${shown(suite)} per s against ${shown(engine)} per s, agent of 1 ms, 2 workers`,
     },
     {
-      what: 'A4 CPU of the conductor per case, ms',
+      what: `A4 CPU of the conductor per case, ms, ${slots} slots`,
       ratio: conductorMs,
       bound: '<= 1',
       holds: conductorMs <= 1,
       detail: 'the whole process: start, conduct, seal, judge',
     },
     {
-      what: 'A4 CPU of PostgreSQL: suite / bare engine',
+      what: `A4 CPU of PostgreSQL: suite / bare engine, ${slots} slots`,
       ratio: databaseMs / engineMs,
       bound: '<= 1.5',
       holds: databaseMs <= 1.5 * engineMs,
@@ -231,9 +241,11 @@ async function until(isTrue: () => boolean): Promise<void> {
 async function main(): Promise<void> {
   const bench = await Bench.start();
   try {
-    bench.worker(SLOTS / 2);
-    bench.worker(SLOTS / 2);
-    const rows = await fastRows(bench);
+    const rows: Row[] = [];
+    for (const slots of [FAST_SLOTS, SLOTS]) {
+      await bench.workers(slots);
+      rows.push(...(await fastRows(bench, slots)));
+    }
     for (const measure of [slowRow, cancelRow, fairRow]) rows.push(await measure(bench));
     printRows('queue-suite', rows, { fast_cases: FAST_CASES, slow_cases: SLOW_CASES, slots: SLOTS });
   } finally {

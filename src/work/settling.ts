@@ -23,9 +23,9 @@ export class Settling {
 
   async #send(): Promise<void> {
     this.#isSending = true;
-    // Outcomes of the same moment share a batch.
-    await new Promise(resolve => setImmediate(resolve));
     while (this.#waiting.length > 0) {
+      // A settlement costs as much for one outcome as for many.
+      await wait(GATHER_MS);
       const batch = this.#waiting.splice(0, BATCH_MAX);
       const ours = batch.filter(one => one.held.stopped !== 'lost');
       for (const { held, resolve } of batch) if (held.stopped === 'lost') resolve(false);
@@ -49,4 +49,5 @@ interface Unsettled {
 }
 
 const BATCH_MAX = 200;
+const GATHER_MS = 10;
 const RETRY_MS = 250;

@@ -79,11 +79,11 @@ class Worker {
   }
 
   async claimUntilStopped(): Promise<void> {
-    const { queue, slots, signal } = this.#context;
+    const { queue, signal } = this.#context;
     while (!signal.aborted) {
       if (this.#needs.size === 0)
         throw new Fault('worker_unable', `The worker can no longer make attempts: ${this.#unable}`);
-      const free = Math.min(slots - this.#active, 2 * slots - this.#held.size);
+      const free = await this.#freeSlots();
       if (free <= 0) {
         await this.#change.wait({ waitMs: CHANGE_MS, signal });
         continue;
@@ -98,6 +98,18 @@ class Worker {
         this.#noteContact(error.message);
         await wait(RETRY_MS, undefined, { signal }).catch(() => undefined);
       }
+    }
+  }
+
+  /** How many attempts to claim. A claim costs as much for one as for many, so a few free slots wait a moment for more. */
+  async #freeSlots(): Promise<number> {
+    const { slots, signal } = this.#context;
+    const free = (): number => Math.min(slots - this.#active, 2 * slots - this.#held.size);
+    const endMs = monotonicMs() + GATHER_MS;
+    for (;;) {
+      const leftMs = endMs - monotonicMs();
+      if (free() <= 0 || free() >= slots || leftMs <= 0) return free();
+      await this.#change.wait({ waitMs: leftMs, signal });
     }
   }
 
@@ -201,5 +213,6 @@ class Worker {
 /** Shorter than any heartbeat, because the time to beat counts from the call. */
 const CLAIM_MS = 2_000;
 const CHANGE_MS = 1_000;
+const GATHER_MS = 10;
 const RETRY_MS = 500;
 const SETTLE_MS = 10_000;

@@ -96,7 +96,7 @@ class PostgresQueue implements Queue {
   async outcomes(keys: readonly string[], wait: QueueWait): Promise<ReadonlyMap<string, AttemptOutcome>> {
     const ask = async () => {
       const known = await storedOutcomes(this.#database, keys);
-      if (known.size > 0 && monotonicMs() - this.#lostAtMs < POLL_MS) return known;
+      if (monotonicMs() - this.#lostAtMs < LOST_MS) return known;
       this.#lostAtMs = monotonicMs();
       const open = keys.filter(key => !known.has(key));
       return (await storeLost(this.#database, open)) === 0 ? known : storedOutcomes(this.#database, keys);
@@ -168,5 +168,7 @@ function pollMs(): number {
 const HEARTBEAT_MS = 30_000;
 const HEARTBEAT_MS_MIN = 10_000;
 const POLL_MS = 1000;
+/** Shorter than any poll, so that each poll finds lost attempts. */
+const LOST_MS = 500;
 const NOTE_MS = 10_000;
 const FORGET_MS = 60_000;
