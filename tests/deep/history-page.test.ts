@@ -166,6 +166,13 @@ describe('a history of 1,000 runs with 200 cases', () => {
     expect(complaints).toEqual([]);
   });
 
+  test('fits on a phone, although its widest table scrolls', async () => {
+    const { page: shown } = await opened(browser, file, '', PHONE);
+    await shown.getByRole('heading', { name: 'Every case in every run' }).waitFor();
+    expect(await shown.locator('.heat').evaluate(box => box.scrollWidth > box.clientWidth)).toBe(true);
+    expect(await overflow(shown)).toBe(0);
+  });
+
   test('shows 50 of the 1,000 trials of a case, and fits on a phone', async () => {
     const { page: shown } = await opened(browser, file, '#suite=many&case=case-7', PHONE);
     await shown.getByRole('heading', { name: 'Trials' }).waitFor();

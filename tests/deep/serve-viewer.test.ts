@@ -124,6 +124,27 @@ describe('the viewer', () => {
     await page.getByRole('dialog', { name: 'Keys' }).waitFor();
   });
 
+  test('has its whole menu in the window of a phone, and the keyboard reaches each entry', async () => {
+    const { page } = await viewed('/runs', PHONE);
+    const links = page.getByRole('navigation', { name: 'Views' }).getByRole('link');
+    const labels = ['Runs', 'Comparisons', 'Scripts', 'History', 'Queue', 'Verify', 'Settings'];
+    expect(await links.allInnerTexts()).toEqual(labels);
+    const hidden = await links.evaluateAll(all =>
+      all
+        .map(link => ({ label: link.textContent, box: link.getBoundingClientRect() }))
+        .filter(({ box }) => box.width === 0 || box.left < 0 || box.right > innerWidth || box.bottom > innerHeight)
+        .map(({ label }) => label),
+    );
+    expect(hidden).toEqual([]);
+    await links.first().focus();
+    for (const label of labels) {
+      expect(await page.evaluate('document.activeElement.innerText')).toBe(label);
+      await page.keyboard.press('Tab');
+    }
+    await links.last().click();
+    await page.getByRole('heading', { name: 'Settings' }).waitFor();
+  });
+
   test('shows the text of a hostile script as text', async () => {
     const { page, complaints } = await viewed('/runs?q=gnp');
     await page.getByText('gnp<b>.py').first().waitFor();
@@ -229,6 +250,45 @@ class SlowApi {
     this.#server.closeAllConnections();
   }
 }
+
+test('an ordered suite that waits for its turn is shown as waiting, with its place in the line', async () => {
+  const api = new SlowApi();
+  const elsewhere = new Place();
+  const served = await servedUntilStopped(elsewhere.cwd, { ordering: { runs: 1 } });
+  const cases = { name: 'cases.json', text: JSON.stringify([{ id: 'one', input: { user: 'Question?' } }]) };
+  const order = async (base_url: string, run_id: string) => {
+    const body = JSON.stringify({ as: 'new', cases, base_url, run_id });
+    const headers = { 'content-type': 'application/json' };
+    expect((await served.json('/v1/runs', { method: 'POST', headers, body })).status).toBe(202);
+  };
+  try {
+    const url = await api.url();
+    for (const id of ['first', 'second', 'third']) await order(url, id);
+    await until('the first suite asks', () => api.waiting === 1);
+    const context = await browser.newContext({ ...PHONE });
+    const page = await context.newPage();
+    await page.goto(`${served.origin}/runs/third#secret=${served.secret}`);
+    const verdict = page.getByRole('region', { name: 'Verdict' });
+    await verdict.getByText('Waiting', { exact: true }).waitFor();
+    await verdict.getByText('The run waits for a slot. 1 order is before it.').waitFor();
+    expect(await page.getByText('Interrupted').count()).toBe(0);
+    expect(await findings(page)).toEqual([]);
+    await page.goto(`${served.origin}/runs?state=waiting`);
+    await expect.poll(() => rows(page).count()).toBe(2);
+    expect(await page.locator('main').innerText()).not.toContain('unknown');
+    for (const id of ['third', 'second', 'first']) {
+      const { status } = await served.json(`/v1/runs/${id}/cancel`, { method: 'POST' });
+      expect(status).toBeLessThan(300);
+    }
+    await expect
+      .poll(() => served.log.join(''), { timeout: 20_000 })
+      .toContain('"event":"order_ended","run_id":"first"');
+  } finally {
+    api.close();
+    await served.stop();
+    elsewhere.remove();
+  }
+}, 60_000);
 
 test('a running suite shows each case when it ends, once, also after a reload, and its end', async () => {
   const api = new SlowApi();

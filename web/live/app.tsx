@@ -18,7 +18,6 @@ export function Viewer() {
   const menu = MENU.filter(({ role, route }) => who && includes(who.role, role) && who.routes.has(route));
   const { isOpen, close } = useLiveKeys(menu);
   useFocusOnChange(place.path);
-  useMenuInView(`${place.path} ${menu.length}`);
   return (
     <div class="live">
       <a
@@ -105,13 +104,6 @@ function Account({ who: { name, role }, onOut }: { readonly who: Who; readonly o
       </button>
     </span>
   );
-}
-
-/** On a phone, the menu is wider than the window. */
-function useMenuInView(place: string): void {
-  useEffect(() => {
-    document.querySelector('.live-menu [aria-current]')?.scrollIntoView({ block: 'nearest', inline: 'nearest' });
-  }, [place]);
 }
 
 /** A screen reader starts at the new view, as it would on a new page. */

@@ -26,9 +26,16 @@ export function Notice({ title, text, action }: Props) {
 
 /** Why a view has no data. */
 export function Refused({ refusal, again }: { readonly refusal: Refusal; readonly again: () => void }) {
-  const title = refusal.status === 404 ? 'Not found' : refusal.status === 403 ? 'Not allowed' : 'Something went wrong';
-  return <Notice title={title} text={refusal.message} action={['Try again', again]} />;
+  return (
+    <Notice
+      title={TITLES[refusal.status] ?? 'Something went wrong'}
+      text={refusal.message}
+      action={['Try again', again]}
+    />
+  );
 }
+
+const TITLES: Readonly<Record<number, string>> = { 403: 'Not allowed', 404: 'Not found', 409: 'Not available' };
 
 /** Says that what the view shows may be old, because the last request failed. */
 export function Stale({ refusal }: { readonly refusal: Refusal | undefined }) {

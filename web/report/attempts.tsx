@@ -41,7 +41,7 @@ export function Attempts({ data, isRun }: Props) {
                 {!isRun && <th scope="row">{format.sideName(side)}</th>}
                 <td data-label="Attempt">{attempt.attempt}</td>
                 <td data-label="Started">{format.instant(attempt.started_at)}</td>
-                <td data-label="Took">
+                <td data-label="Took" class="attempt-took">
                   {attempt.latency_ms === undefined ? '–' : format.milliseconds(attempt.latency_ms)}
                 </td>
                 <td data-label="Outcome">
@@ -51,7 +51,7 @@ export function Attempts({ data, isRun }: Props) {
                   <td data-label="Repaired">{attempt.repairs ? <Text value={repairsText(attempt.repairs)} /> : '–'}</td>
                 )}
                 <td data-label="Note">
-                  {attempt.http_status !== undefined && `HTTP ${attempt.http_status} `}
+                  {attempt.http_status !== undefined && `HTTP ${attempt.http_status}${attempt.note ? ': ' : ''}`}
                   {attempt.note && <Text value={attempt.note} />}
                 </td>
               </tr>

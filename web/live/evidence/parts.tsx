@@ -87,17 +87,24 @@ export function Unchecked({ verified }: { readonly verified: Verified }) {
             <Text value={note} />
           </li>
         ))}
-        {items.map(item => (
-          <li key={item}>
-            Not checked: <Text value={item} />
-          </li>
-        ))}
         {advice.map(({ file, rule_id, message }, index) => (
           <li key={index}>
             Advice: <code>{rule_id}</code> {file !== '' && <Code value={file} />} <Text value={message} />
           </li>
         ))}
       </ul>
+      {items.length > 0 && (
+        <details>
+          <summary>Not checked ({count(total)})</summary>
+          <ul class="evidence-lines">
+            {items.map(item => (
+              <li key={item}>
+                <Text value={item} />
+              </li>
+            ))}
+          </ul>
+        </details>
+      )}
       {total + advised > items.length + advice.length && (
         <p class="note">{count(total + advised - items.length - advice.length)} more are not listed.</p>
       )}

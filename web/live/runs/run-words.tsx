@@ -30,23 +30,33 @@ export function stateTone({ state, status, verdicts }: Pick<RunRow, 'state' | 's
   return BAD.has(status.toLowerCase()) ? 'bad' : 'unsure';
 }
 
+/** A clock, for what waits or took too long. */
+export const CLOCK = 'M8 2.5a5.5 5.5 0 1 0 0 11 5.5 5.5 0 1 0 0-11M8 5.2V8l1.9 1.3';
+
 const PATHS: Record<StateTone, string> = {
   good: VERDICT_ICONS.good,
   bad: VERDICT_ICONS.bad,
   unsure: 'M8 4v5M8 11.5v.5',
-  calm: 'M8 4.5V8l2.5 2',
+  calm: CLOCK,
   flaky: 'M6 4.5 11 8l-5 3.5z',
 };
 
 export function StatePill({ run }: { readonly run: Pick<RunRow, 'state' | 'status' | 'verdicts'> }) {
   const tone = stateTone(run);
-  const word = run.state === 'finished' ? run.status : run.state;
+  const word = stateWord(run);
   return (
     <span class={`pill tone-${tone}`}>
       <Icon path={PATHS[tone]} />
-      <Text value={word.replaceAll('_', ' ')} />
+      <Text value={word} />
     </span>
   );
+}
+
+/** The state of a run in words. A finished suite has the word of its report. */
+function stateWord({ state, status, verdicts }: Pick<RunRow, 'state' | 'status' | 'verdicts'>): string {
+  if (state !== 'finished') return state === 'foreign' ? 'from elsewhere' : state;
+  if (status === 'in part') return verdicts && verdicts.failed > 0 ? 'not all passed' : 'not all answered';
+  return status.replaceAll('_', ' ');
 }
 
 /** How far a run is, how fast it goes, and when it will be done. */

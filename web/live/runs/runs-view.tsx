@@ -143,14 +143,25 @@ function Row({ run }: { readonly run: RunRow }) {
         ) : (
           run.subject !== null && (
             <span class="live-subject">
-              <Text value={run.subject} />
+              <Text value={subjectOf(run)} />
             </span>
           )
         )}
       </td>
       <td data-label="Kind">{kindWord(run.kind)}</td>
-      <td data-label="Started">{run.started_at === null ? 'unknown' : instant(run.started_at)}</td>
-      <td data-label="Took">{tookOf(run)}</td>
+      <td data-label="Started">{startedText(run)}</td>
+      <td data-label="Took">{tookOf(run) || '–'}</td>
     </tr>
   );
+}
+
+/** The subject without the side of a suite, which the list shows as its kind. */
+function subjectOf({ kind, subject }: RunRow): string {
+  const side = `${kind}, `;
+  return subject?.startsWith(side) ? subject.slice(side.length) : (subject ?? '');
+}
+
+function startedText({ state, started_at: startedAt }: RunRow): string {
+  if (startedAt !== null) return instant(startedAt);
+  return state === 'waiting' ? 'not yet' : 'unknown';
 }

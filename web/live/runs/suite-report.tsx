@@ -29,7 +29,8 @@ export function SuiteReport({ run, place, followed, onChange }: Props) {
   useAgainOn(followed.changes, again);
   useOnNew(run.state, again);
   const version = useVersion(value);
-  if (!value) {
+  // The journal of a waiting run has no owner, so a report on it would call the run interrupted.
+  if (!value || run.state === 'waiting') {
     const isLoading = run.state === 'finished' && refusal === undefined;
     return (
       <SuiteView run={run} followed={followed} refusal={refusal} onChange={onChange}>

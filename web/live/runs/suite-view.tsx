@@ -65,7 +65,7 @@ const WORDS: Record<RunRow['state'], string> = {
 };
 
 const SENTENCES: Partial<Record<RunRow['state'], string>> = {
-  waiting: 'The run waits for a slot.',
+  waiting: 'The run waits for a slot. It is next.',
   interrupted: 'The process that ran it is gone. Resume it to run the cases that are left.',
   foreign: 'Another user or machine started this run.',
   unreadable: 'Proctor cannot read this run. Run proctor verify for details.',
@@ -83,13 +83,15 @@ function topOf(run: RunRow): {
 
 const capital = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
 
-function sentenceOf({ state, status, progress, verdicts }: RunRow): string {
+function sentenceOf({ state, status, progress, verdicts, position }: RunRow): string {
   if (verdicts) {
     const { passed, failed, total } = verdicts;
     const rest = failed > 0 ? `, ${count(failed)} failed` : '';
     return `${count(passed)} of ${plural(total, 'case')} passed${rest}.`;
   }
   if (state === 'running' && progress) return `${count(progress.done)} of ${plural(progress.total, 'case')} are done.`;
+  if (state === 'waiting' && position !== null && position > 1)
+    return `The run waits for a slot. ${plural(position - 1, 'order')} ${position === 2 ? 'is' : 'are'} before it.`;
   return SENTENCES[state] ?? (state === 'running' ? 'The run has started.' : `The run ended: ${status}.`);
 }
 

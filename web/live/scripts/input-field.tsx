@@ -12,10 +12,18 @@ export function InputField({ input }: { readonly input: ScriptInput }) {
       </span>
       <Control input={input} help={help} />
       <span class="note" id={help}>
-        {input.help !== undefined && <Text value={input.help} />}
+        <Text value={helpOf(input)} />
       </span>
     </label>
   );
+}
+
+/** The help of the author, and what a file may be. */
+function helpOf(input: ScriptInput): string {
+  const help = input.help ?? '';
+  if (input.kind !== 'file' || input.accept === undefined) return help;
+  const types = `${input.multiple === true ? 'Files' : 'A file'} of the type ${input.accept.join(' or ')}.`;
+  return `${help} ${types}`.trim();
 }
 
 function Control({ input, help }: { readonly input: ScriptInput; readonly help: string }) {

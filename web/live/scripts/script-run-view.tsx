@@ -44,7 +44,7 @@ export function ScriptRunPage({ parts: [id = ''] }: ViewProps) {
       </div>
       <div class="live-cards">
         <Status run={run} path={path} />
-        {run.html_output !== null && <Result html={run.html_output} />}
+        {run.html_output !== null && run.html_output.trim() !== '' && <Result html={run.html_output} />}
         {(run.files.length > 0 || run.files_omitted > 0) && <Files run={run} path={path} />}
       </div>
     </>

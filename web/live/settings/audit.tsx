@@ -52,7 +52,7 @@ export function AuditCard({ place }: { readonly place: Place }) {
                 </td>
                 <td data-label="Did">
                   <span>
-                    <Text value={entry.verb} />{' '}
+                    <Text value={verbWords(entry.verb)} />{' '}
                     {entry.thing !== null && (
                       <code>
                         <Text value={entry.thing} />
@@ -61,7 +61,11 @@ export function AuditCard({ place }: { readonly place: Place }) {
                   </span>
                 </td>
                 <td data-label="Outcome">
-                  <Text value={[entry.outcome ?? 'running', entry.code ?? ''].filter(Boolean).join(', ')} />
+                  <Text
+                    value={[entry.outcome ?? 'running', (entry.code ?? '').replaceAll('_', ' ')]
+                      .filter(Boolean)
+                      .join(': ')}
+                  />
                 </td>
               </tr>
             ))}
@@ -75,3 +79,26 @@ export function AuditCard({ place }: { readonly place: Place }) {
     </section>
   );
 }
+
+/** What the routes that change something do. The log has the name of the route. */
+const VERBS: Readonly<Record<string, string>> = {
+  signIn: 'sign in',
+  newToken: 'create a token',
+  revokeToken: 'revoke a token',
+  startSuite: 'order a suite',
+  startIntent: 'order an intent',
+  answer: 'answer questions',
+  cancelRun: 'cancel a run',
+  resumeRun: 'resume a run',
+  makeComparison: 'compare runs',
+  runPublished: 'run a script',
+  cancelScriptRun: 'stop a script',
+  publishScript: 'publish a script',
+  offerVersion: 'offer a version',
+  withdrawVersion: 'withdraw a version',
+  rollBackScript: 'roll back a script',
+  verifyUpload: 'verify a file',
+};
+
+/** The name of another route in words, such as `list runs`. */
+const verbWords = (verb: string): string => VERBS[verb] ?? verb.replace(/[A-Z]/g, letter => ` ${letter.toLowerCase()}`);

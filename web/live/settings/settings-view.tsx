@@ -25,6 +25,7 @@ const ROLES = [
   ['viewer', 'also reads all runs, comparisons and histories, but no internal logs'],
   ['runner', 'also starts, cancels and resumes runs, and publishes scripts'],
   ['admin', 'also manages tokens, reads logs and the audit log, and withdraws scripts'],
+  ['worker', 'stands apart: makes attempts from the queue, and opens no page'],
 ] as const;
 
 function RolesCard() {

@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks';
 import { Copyable } from '../../shared/copy.tsx';
-import { instant, plural } from '../../shared/format.ts';
+import { count, instant } from '../../shared/format.ts';
 import { Text } from '../../shared/visible.tsx';
 import { order } from '../api.ts';
 import { Refused } from '../notice.tsx';
@@ -71,7 +71,7 @@ function NewToken({ onMade }: { readonly onMade: () => void }) {
         <label>
           <span>Role</span>
           <select value={role} onChange={event => setRole(event.currentTarget.value)}>
-            {['user', 'viewer', 'runner', 'admin'].map(one => (
+            {['user', 'viewer', 'runner', 'admin', 'worker'].map(one => (
               <option key={one}>{one}</option>
             ))}
           </select>
@@ -144,33 +144,9 @@ function TokenTable({ tokens, onChange }: { readonly tokens: readonly Token[]; r
           </tr>
         </thead>
         <tbody>
-          {tokens.map(
-            ({ id, name, prefix, role, groups, state, expires_at: expires, last_used_on: used, ...quotas }) => (
-              <tr key={id}>
-                <th scope="row">
-                  <Text value={name} /> <code class="muted">{prefix}…</code>
-                </th>
-                <td data-label="Role">
-                  {role} {groups.length > 0 && <span class="muted">in {groups.join(', ')}</span>}
-                </td>
-                <td data-label="Quotas">{quotasText(quotas)}</td>
-                <td data-label="State">{state}</td>
-                <td data-label="Expires">{instant(expires)}</td>
-                <td data-label="Last used">{used ?? 'never'}</td>
-                <td>
-                  {state === 'active' && (
-                    <button type="button" class="small" disabled={isBusy} onClick={() => revoke(id)}>
-                      Revoke
-                      <span class="unseen">
-                        {' '}
-                        <Text value={name} />
-                      </span>
-                    </button>
-                  )}
-                </td>
-              </tr>
-            ),
-          )}
+          {tokens.map(token => (
+            <TokenRow key={token.id} token={token} isBusy={isBusy} onRevoke={() => revoke(token.id)} />
+          ))}
         </tbody>
       </table>
       <p class="live-error" role="alert">
@@ -180,10 +156,49 @@ function TokenTable({ tokens, onChange }: { readonly tokens: readonly Token[]; r
   );
 }
 
+interface TokenRowProps {
+  readonly token: Token;
+  readonly isBusy: boolean;
+  readonly onRevoke: () => void;
+}
+
+function TokenRow({ token, isBusy, onRevoke }: TokenRowProps) {
+  const { name, prefix, role, groups, state, expires_at: expires, last_used_on: used } = token;
+  return (
+    <tr>
+      <th scope="row">
+        <Text value={name} /> <code class="muted">{prefix}…</code>
+      </th>
+      <td data-label="Role">
+        {role} {groups.length > 0 && <span class="muted">in {groups.join(', ')}</span>}
+      </td>
+      <td data-label="Quotas">{quotasText(token)}</td>
+      <td data-label="State">{state}</td>
+      <td data-label="Expires" class="live-whole">
+        {instant(expires)}
+      </td>
+      <td data-label="Last used" class="live-whole">
+        {used ?? 'never'}
+      </td>
+      <td>
+        {state === 'active' && (
+          <button type="button" class="small" disabled={isBusy} onClick={onRevoke}>
+            Revoke
+            <span class="unseen">
+              {' '}
+              <Text value={name} />
+            </span>
+          </button>
+        )}
+      </td>
+    </tr>
+  );
+}
+
 function quotasText({ rate, waiting }: Pick<Token, 'rate' | 'waiting'>): string {
   const parts = [
-    rate === null ? undefined : `${plural(rate, 'request')} per minute`,
-    waiting === null ? undefined : plural(waiting, 'waiting order'),
+    rate === null ? undefined : `${count(rate)}/min`,
+    waiting === null ? undefined : `${count(waiting)} waiting`,
   ].filter(part => part !== undefined);
   return parts.length === 0 ? 'as the server' : parts.join(', ');
 }
