@@ -2,6 +2,7 @@ import { systemClock } from '../../base/clock.ts';
 import { Fault } from '../../base/fault.ts';
 import { printable, printableJson } from '../../base/printable.ts';
 import type { ServerRole } from '../../serve/access/roles.ts';
+import { terminalAct } from '../../serve/access/terminal-act.ts';
 import { Tokens } from '../../serve/access/tokens.ts';
 import { serverFolder } from '../../serve/state/server-folder.ts';
 import { serverHome } from '../../verbs/server-home.ts';
@@ -17,12 +18,19 @@ export async function newTokenCommand(flags: {
   readonly waiting?: number;
   readonly json?: true;
 }): Promise<number> {
-  const { token, text } = await tokensHere().create({
-    name: flags.name,
-    role: flags.role,
-    groups: flags.group,
-    expiresInMs: flags.expires,
-    quotas: { rate: flags.rate, waiting: flags.waiting },
+  const folder = folderHere();
+  const { token, text } = await terminalAct(folder, systemClock, {
+    verb: 'newToken',
+    thing: '/v1/tokens',
+    act: () =>
+      new Tokens(folder, systemClock).create({
+        name: flags.name,
+        role: flags.role,
+        groups: flags.group,
+        expiresInMs: flags.expires,
+        quotas: { rate: flags.rate, waiting: flags.waiting },
+      }),
+    made: ({ token: { id } }) => `/v1/tokens/${id}`,
   });
   if (flags.json) {
     stdout.write(`${printableJson({ token: text, ...token })}\n`);
@@ -41,7 +49,7 @@ export async function newTokenCommand(flags: {
 }
 
 export async function listTokensCommand({ json }: { readonly json?: true }): Promise<number> {
-  const tokens = tokensHere().list();
+  const tokens = new Tokens(folderHere(), systemClock).list();
   if (json) {
     stdout.write(`${printableJson({ tokens })}\n`);
     return 0;
@@ -71,12 +79,18 @@ export async function listTokensCommand({ json }: { readonly json?: true }): Pro
 }
 
 export async function revokeTokenCommand(id: string, { json }: { readonly json?: true }): Promise<number> {
-  const token = await tokensHere().revoke(id);
-  if (!token) throw new Fault('not_found', 'No token has this id. Run proctor token list.');
+  const folder = folderHere();
+  const token = await terminalAct(folder, systemClock, {
+    verb: 'revokeToken',
+    thing: `/v1/tokens/${id}`,
+    act: async () => {
+      const revoked = await new Tokens(folder, systemClock).revoke(id);
+      if (!revoked) throw new Fault('not_found', 'No token has this id. Run proctor token list.');
+      return revoked;
+    },
+  });
   stdout.write(json ? `${printableJson(token)}\n` : `Revoked ${token.id} (${printable(token.name)}).\n`);
   return 0;
 }
 
-function tokensHere(): Tokens {
-  return new Tokens(serverFolder(serverHome(process.cwd())), systemClock);
-}
+const folderHere = (): string => serverFolder(serverHome(process.cwd()));

@@ -12,6 +12,7 @@ import { type Incoming, SEVERAL, oneHeader } from './incoming.ts';
 import { RateLimits, RATES } from './limits.ts';
 import { type AccessSettings, isForOnePerson, refuseUnsafe } from './listening.ts';
 import { LOGIN_MS_MAX, Oidc } from './oidc.ts';
+import { RefusalNotes } from './refusal-notes.ts';
 import { allows, type ServerRole } from './roles.ts';
 import { AddressSecret, SESSION_MS_MAX, type SessionBegin, Sessions } from './sessions.ts';
 import { Tokens } from './tokens.ts';
@@ -53,6 +54,7 @@ export class Access {
   readonly #limits: RateLimits;
   readonly #secret: AddressSecret | undefined;
   readonly #oidc: Oidc | undefined;
+  readonly #refusals: RefusalNotes;
   readonly #hold: ReturnType<typeof holdServer>;
   #port: number;
 
@@ -73,6 +75,7 @@ export class Access {
     this.#sessions = new Sessions(folder, clock, { hasPerson, tokens, oidcSettings: this.#oidc?.settingsId });
     this.#limits = new RateLimits(settings.rates ?? RATES);
     this.audit = new Audit(folder, clock);
+    this.#refusals = new RefusalNotes(this.audit);
   }
 
   /** Sets the port that the system chose, if the settings say 0. */
@@ -147,7 +150,7 @@ export class Access {
   noteRefusal(act: Act, who: Person | undefined, code: string, thing: string, correlationId: string): void {
     if (!NOTED_REFUSALS.has(code)) return;
     try {
-      this.audit.note({ who: who ?? null, verb: act.name, thing, correlationId }, 'refused', code);
+      this.#refusals.note({ who: who ?? null, verb: act.name, thing, correlationId }, code);
     } catch (error) {
       // Nothing was done, so the client still gets the refusal.
       if (!(error instanceof Fault)) throw error;
@@ -221,6 +224,7 @@ export class Access {
     // Only days and times of the last use can be lost, so a full disk does not keep the server from stopping.
     await this.tokens.saveUse().catch(() => undefined);
     this.#sessions.saveUse();
+    this.#refusals.close();
     this.audit.close();
     this.#hold.close();
   }
@@ -271,6 +275,7 @@ const PROBES: ReadonlySet<string> = new Set(['/healthz', '/readyz']);
 
 const NOTED_REFUSALS: ReadonlySet<string> = new Set([
   'role_too_low',
+  'wrong_host',
   'wrong_origin',
   'bad_token',
   'bad_secret',

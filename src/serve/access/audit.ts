@@ -5,6 +5,7 @@ import { Fault } from '../../base/fault.ts';
 import { bytesHash } from '../../base/hash.ts';
 import { readJson } from '../../base/json.ts';
 import { contentHashText, count, instant, record } from '../../contracts/shape.ts';
+import { inTurn } from '../../verbs/server-home.ts';
 import { LineFile } from '../state/line-file.ts';
 import { isShaped } from '../state/shaped.ts';
 import type { Person } from './identity.ts';
@@ -18,6 +19,11 @@ export interface AuditAct {
   /** The id of what it acts on, such as a run id. */
   readonly thing: string | null;
   readonly correlationId: string;
+}
+
+/** An act that has begun. Its end may name what it made, such as a new token. */
+export interface AuditNote {
+  end(outcome: AuditOutcome, code?: string, made?: string): void;
 }
 
 export type AuditOutcome = 'done' | 'refused' | 'failed' | 'unknown';
@@ -50,13 +56,20 @@ const FIELD_LENGTH_MAX = 256;
 const PAGE_MAX = 200;
 const SYNC_MS = 1_000;
 
+/** The lock that writers of the log take for each line. */
+const LOCK = 'audit.lock';
+
 /**
  * The audit log: a hash chain of lines. A line is written before each act and one after it, so that an act which the
- * server did not survive is there too. If the first cannot be written, the act does not happen.
+ * server did not survive is there too. If the first cannot be written, the act does not happen. Commands in a terminal
+ * write to the log of a running server; every writer continues the chain where the last one left it.
  */
 export class Audit {
+  readonly #folder: string;
   readonly #clock: Clock;
   readonly #file: LineFile;
+  /** Bytes of incomplete lines that a line of the log reports. */
+  #repairedBytes = 0;
   #sequence = 0;
   #previous: AuditLine['previous_sha256'] = null;
   /** Acts whose beginning is noted and whose outcome is not, by the sequence of that line. */
@@ -65,21 +78,30 @@ export class Audit {
   readonly #late: (() => void)[] = [];
   #syncing: NodeJS.Timeout | undefined;
 
-  constructor(folder: string, clock: Clock, limits = LIMITS) {
+  constructor(folder: string, clock: Clock, limits = LIMITS, { isServer = true } = {}) {
+    this.#folder = folder;
     this.#clock = clock;
-    this.#file = new LineFile(folder, 'audit', limits);
-    this.#continue();
+    this.#file = inTurn(folder, LOCK, () => new LineFile(folder, 'audit', limits));
+    this.#resume();
+    if (isServer) this.#endCutActs();
+    if (this.#file.cutBytes > 0) this.#orFault(() => this.#turn(() => undefined));
+  }
+
+  /** The log as a command writes it: acts without an outcome may be those of a running server. */
+  static ofCommand(folder: string, clock: Clock): Audit {
+    return new Audit(folder, clock, LIMITS, { isServer: false });
   }
 
   /** Notes that an act begins. Throws a fault if it cannot, and the act must not happen. */
-  begin(act: AuditAct): { end(outcome: AuditOutcome, code?: string): void } {
+  begin(act: AuditAct): AuditNote {
     this.#write(act, { outcome: null, code: null, began: null });
     const began = this.#sequence;
     this.#open.set(began, act);
     return {
-      end: (outcome, code) => {
+      end: (outcome, code, made) => {
         if (!this.#open.delete(began)) return;
-        const write = (): void => this.#line(act, { outcome, code: code ?? null, began });
+        const thing = made ?? act.thing;
+        const write = (): void => this.#line({ ...act, thing }, { outcome, code: code ?? null, began });
         try {
           write();
         } catch {
@@ -122,12 +144,18 @@ export class Audit {
   }
 
   #write(act: AuditAct, rest: Pick<AuditLine, 'outcome' | 'code' | 'began'>): void {
-    try {
+    this.#orFault(() => {
       for (let late = this.#late[0]; late; late = this.#late[0]) {
         late();
         this.#late.shift();
       }
       this.#line(act, rest);
+    });
+  }
+
+  #orFault(write: () => void): void {
+    try {
+      write();
     } catch (cause) {
       throw new Fault(
         'audit_failed',
@@ -137,7 +165,25 @@ export class Audit {
     }
   }
 
-  #line({ who, verb, thing, correlationId }: AuditAct, rest: Pick<AuditLine, 'outcome' | 'code' | 'began'>): void {
+  #line(act: AuditAct, rest: Pick<AuditLine, 'outcome' | 'code' | 'began'>): void {
+    this.#turn(() => this.#append(act, rest));
+  }
+
+  /** Writes while no other process does, after what others wrote. */
+  #turn(write: () => void): void {
+    inTurn(this.#folder, LOCK, () => {
+      if (this.#file.catchUp()) this.#resume();
+      const tornBytes = this.#file.cutBytes - this.#repairedBytes;
+      this.#repairedBytes += tornBytes;
+      if (tornBytes > 0) {
+        const act = { who: null, verb: 'audit.repair', thing: `${tornBytes} bytes`, correlationId: '' };
+        this.#append(act, { outcome: 'done', code: 'torn_line', began: null });
+      }
+      write();
+    });
+  }
+
+  #append({ who, verb, thing, correlationId }: AuditAct, rest: Pick<AuditLine, 'outcome' | 'code' | 'began'>): void {
     const line: AuditLine = {
       schema_version: 'server-audit.v0',
       sequence: this.#sequence + 1,
@@ -161,29 +207,35 @@ export class Audit {
     }, SYNC_MS).unref();
   }
 
-  /** Goes on where the last server stopped, and ends the acts that it began. */
-  #continue(): void {
-    const ended = new Set<number>();
-    const cut: AuditLine[] = [];
-    let last: { line: AuditLine; text: string } | undefined;
-    for (const text of this.#file.backwards(first => isLongAgo(last?.line, lineOf(first)))) {
+  /** Continues after the last line, whoever wrote it. */
+  #resume(): void {
+    this.#sequence = 0;
+    this.#previous = null;
+    for (const text of this.#file.backwards()) {
       const line = lineOf(text);
       if (!line) throw broken();
-      last ??= { line, text };
-      if (last.line.sequence - line.sequence > OPEN_WITHIN_LINES) break;
+      this.#sequence = line.sequence;
+      this.#previous = bytesHash(`${text}\n`);
+      return;
+    }
+  }
+
+  /** Ends the acts that the last server began. */
+  #endCutActs(): void {
+    const ended = new Set<number>();
+    const cut: AuditLine[] = [];
+    const last = this.#sequence;
+    for (const text of this.#file.backwards(first => isLongAgo(last, lineOf(first)))) {
+      const line = lineOf(text);
+      if (!line) throw broken();
+      if (last - line.sequence > OPEN_WITHIN_LINES) break;
       if (line.began !== null) ended.add(line.began);
       else if (line.outcome === null && !ended.has(line.sequence)) cut.push(line);
     }
-    this.#sequence = last?.line.sequence ?? 0;
-    this.#previous = last ? bytesHash(`${last.text}\n`) : null;
     for (const { who, name, role, verb, thing, correlation_id: correlationId, sequence } of cut.reverse()) {
       const person = who === null ? null : { id: who, name: name ?? '', role: role as Person['role'] };
       const act = { who: person, verb, thing, correlationId };
       this.#write(act, { outcome: 'unknown', code: 'server_stopped', began: sequence });
-    }
-    if (this.#file.cutBytes > 0) {
-      const act = { who: null, verb: 'audit.repair', thing: `${this.#file.cutBytes} bytes`, correlationId: '' };
-      this.#write(act, { outcome: 'done', code: 'torn_line', began: null });
     }
   }
 }
@@ -191,8 +243,8 @@ export class Audit {
 /** A server has far fewer requests in flight, so an older act has its outcome. */
 const OPEN_WITHIN_LINES = 20_000;
 
-function isLongAgo(last: AuditLine | undefined, first: AuditLine | undefined): boolean {
-  return last !== undefined && first !== undefined && last.sequence - first.sequence > 10 * OPEN_WITHIN_LINES;
+function isLongAgo(last: number, first: AuditLine | undefined): boolean {
+  return first !== undefined && last - first.sequence > 10 * OPEN_WITHIN_LINES;
 }
 
 function lineOf(text: string): AuditLine | undefined {

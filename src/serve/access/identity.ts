@@ -29,6 +29,9 @@ export interface Identity extends Person {
 /** The person on this machine who has the secret of the printed address. */
 export const YOU: Person = { id: 'you', name: 'you', role: 'admin' };
 
+/** The person who runs commands of this server's user in a terminal. */
+export const TERMINAL: Person = { id: 'terminal', name: 'terminal', role: 'admin' };
+
 /** The identity that a token stands for. */
 export function holderOf({ id, name, role, groups, quotas }: Person): Person {
   return { id: `token:${id}`, name, role, ...(groups && { groups }), ...(quotas && { quotas }) };

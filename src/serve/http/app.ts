@@ -80,7 +80,7 @@ async function act(server: Server, route: Route, context: ServerContext, seen: S
   if (route.method !== 'GET' && route.role !== 'anyone' && !route.isRoutine)
     seen.note = server.access.beginAct(route, who, context.req.path, correlationId);
   const value = await route.act(input, asking);
-  seen.note?.end('done');
+  seen.note?.end('done', undefined, route.made?.(value));
   if (value instanceof Streamed) {
     for (const [name, text] of Object.entries(securityHeaders('api'))) outgoing.setHeader(name, text);
     outgoing.once(
@@ -132,6 +132,11 @@ function pageAt(server: Server, context: ServerContext): Response {
     if (!page) throw new Fault('not_found', 'There is nothing here.');
     return context.body(page.bytes as string, 200, { ...page.headers });
   } catch (error) {
-    return refused(context, httpRefusal(faultOfError(error), undefined));
+    const refusal = httpRefusal(faultOfError(error), undefined);
+    server.access.noteRefusal(PAGE, undefined, refusal.code, context.req.path, newCorrelationId());
+    return refused(context, refusal);
   }
 }
+
+/** How the audit log names a refused page. */
+const PAGE = { name: 'page', role: 'anyone' } as const;

@@ -35,6 +35,8 @@ export interface Route {
   /** The codes with which it refuses, and their statuses. Every route may also refuse with the codes in `refusal.ts`. */
   readonly refuses?: Readonly<Record<string, RefusalStatus>>;
   act(input: RouteInput, asking: RouteContext): unknown;
+  /** The path of what an answer says was made, such as a token, for the audit log. */
+  made?(value: unknown): string;
 }
 
 export type RefusalStatus = 400 | 401 | 403 | 404 | 409 | 410 | 413 | 422 | 429 | 500 | 503;
@@ -112,3 +114,6 @@ export function route<
 ): Route {
   return declared as unknown as Route;
 }
+
+/** What an ordered run is called in the audit log. */
+export const madeRun = (value: unknown): string => `/v1/runs/${(value as { readonly run_id: string }).run_id}`;

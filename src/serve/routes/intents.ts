@@ -2,7 +2,7 @@ import * as z from 'zod/mini';
 import { anyObject, record } from '../../contracts/shape.ts';
 import { answeredIntent, openQuestions } from '../../verbs/answer-intent.ts';
 import { idempotencyKey } from '../http/input.ts';
-import { type RefusalStatus, route } from '../http/route.ts';
+import { type RefusalStatus, madeRun, route } from '../http/route.ts';
 import { intentOrderOf, intentOrderShape, remoteIntentOf } from '../orders/intent-order.ts';
 import { orderState } from './orders.ts';
 import { runAt, runParams } from './run-at.ts';
@@ -29,6 +29,7 @@ const startIntentRoute = route({
   gives: orderState,
   status: 202,
   refuses: INTENT_REFUSALS,
+  made: madeRun,
   act: ({ body }, { server, who, request }) =>
     server.orders.place(intentOrderOf(remoteIntentOf(body), who.id, idempotencyKey(request) ?? null), who.quotas),
 });
@@ -76,6 +77,7 @@ const answerRoute = route({
   gives: orderState,
   status: 202,
   refuses: { ...INTENT_REFUSALS, not_answerable: 409, bad_answers: 422 },
+  made: madeRun,
   act: async ({ params, body }, { server, who, request }) => {
     const remote = await answeredIntent(runAt(params.run_id, server), body.answers, body.mode);
     return server.orders.place(intentOrderOf(remote, who.id, idempotencyKey(request) ?? null), who.quotas);

@@ -7,7 +7,7 @@ import { cancelRun } from '../../verbs/cancel-run.ts';
 import { lifeOf } from '../../verbs/recover.ts';
 import { suiteLife } from '../../verbs/suite-process.ts';
 import { idempotencyKey } from '../http/input.ts';
-import { type RefusalStatus, route } from '../http/route.ts';
+import { type RefusalStatus, madeRun, route } from '../http/route.ts';
 import type { Server } from '../http/server.ts';
 import { suiteOrderIn, SUITE_ORDER_BYTES_MAX } from '../http/suite-order-body.ts';
 import type { OrderView } from '../orders/order-terms.ts';
@@ -60,6 +60,7 @@ export const startSuiteRoute = route({
   gives: orderState,
   status: 202,
   refuses: SUITE_REFUSALS,
+  made: madeRun,
   act: async (_, { server, who, request }) => {
     const key = idempotencyKey(request) ?? null;
     return server.orders.place(suiteOrderOf(await suiteOrderIn(request), who.id, key), who.quotas);

@@ -20,7 +20,7 @@ import type { Identity } from '../access/identity.ts';
 import { allows, isRole } from '../access/roles.ts';
 import { idempotencyKey } from '../http/input.ts';
 import { type ReceivedForm, receiveForm } from '../http/multipart.ts';
-import { route } from '../http/route.ts';
+import { madeRun, route } from '../http/route.ts';
 
 const name = () => matching(SCRIPT_NAME, 'the name of a script');
 const NOT_THERE = { no_script: 404, no_version: 404, not_offered: 404, foreign_script: 409 } as const;
@@ -171,6 +171,7 @@ const runPublishedRoute = route({
   gives: record({ run_id: z.string(), position: z.nullable(count()) }),
   status: 202,
   refuses: { ...NOT_THERE, bad_inputs: 422, withdrawn: 409, version_changed: 409, run_exists: 409, queue_full: 429 },
+  made: madeRun,
   act: async ({ params, query }, { server, who, request }) => {
     server.checkReady();
     const key = idempotencyKey(request);

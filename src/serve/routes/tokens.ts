@@ -56,6 +56,7 @@ export const newTokenRoute = route({
     });
     return { token: text, created: token };
   },
+  made: value => `/v1/tokens/${(value as { readonly created: { readonly id: string } }).created.id}`,
 });
 
 export const revokeTokenRoute = route({

@@ -4,6 +4,7 @@ import {
   fdatasyncSync,
   fstatSync,
   ftruncateSync,
+  lstatSync,
   openSync,
   readdirSync,
   readSync,
@@ -25,25 +26,43 @@ export interface LineFileLimits {
   readonly filesMax: number;
 }
 
-/** An append-only file of lines with one writer: `audit.ndjson`, and the full files `audit.000001.ndjson` and later. */
+/**
+ * An append-only file of lines: `audit.ndjson`, and the full files `audit.000001.ndjson` and later. Writers take turns
+ * with a lock that the caller holds, and call `catchUp` before they append.
+ */
 export class LineFile {
   readonly #folder: string;
   readonly #name: string;
   readonly #limits: LineFileLimits;
   #fd: number;
   #bytes: number;
-  /** Bytes of an incomplete last line that were cut off. */
-  readonly cutBytes: number;
+  /** Bytes of incomplete last lines that were cut off. */
+  #cutBytes = 0;
 
   constructor(folder: string, name: string, limits: LineFileLimits) {
     this.#folder = folder;
     this.#name = name;
     this.#limits = limits;
     this.#fd = this.#open();
-    const { size } = fstatSync(this.#fd);
-    this.#bytes = endOfLines(this.#fd, size, limits.lineBytesMax);
-    this.cutBytes = size - this.#bytes;
-    if (this.cutBytes > 0) ftruncateSync(this.#fd, this.#bytes);
+    this.#bytes = this.#cut();
+  }
+
+  get cutBytes(): number {
+    return this.#cutBytes;
+  }
+
+  /** Whether another writer appended lines since the last look. Cuts off a line that it left incomplete. */
+  catchUp(): boolean {
+    const now = lstatSync(path.join(this.#folder, this.#current()), { throwIfNoEntry: false });
+    const mine = fstatSync(this.#fd);
+    if (now?.ino === mine.ino && mine.size === this.#bytes) return false;
+    if (now?.ino !== mine.ino) {
+      const old = this.#fd;
+      this.#fd = this.#open();
+      closeSync(old);
+    }
+    this.#bytes = this.#cut();
+    return true;
   }
 
   /** Writes a whole line or nothing. Throws a fault, for example if the disk is full. */
@@ -69,13 +88,25 @@ export class LineFile {
     closeSync(this.#fd);
   }
 
-  /** All lines, newest first. `isSkipped` sees the first line of each full file and may skip the file. */
+  /**
+   * All lines of all writers, newest first. `isSkipped` sees the first line of each full file and may skip the file.
+   */
   *backwards(isSkipped: (firstLine: string) => boolean = () => false): Generator<string> {
-    yield* linesBackwards(this.#fd, this.#bytes, this.#limits.lineBytesMax);
+    const current = this.#open();
+    let inode: number;
+    try {
+      const { size, ino } = fstatSync(current);
+      inode = ino;
+      yield* linesBackwards(current, endOfLines(current, size, this.#limits.lineBytesMax), this.#limits.lineBytesMax);
+    } finally {
+      closeSync(current);
+    }
     for (const name of this.#full().reverse()) {
       const fd = openSync(path.join(this.#folder, name), READ);
       try {
-        const { size } = fstatSync(fd);
+        const { size, ino } = fstatSync(fd);
+        // Another writer may have given the current file its number meanwhile.
+        if (ino === inode) continue;
         const first = firstLine(fd, this.#limits.lineBytesMax);
         if (first !== undefined && isSkipped(first)) continue;
         yield* linesBackwards(fd, endOfLines(fd, size, this.#limits.lineBytesMax), this.#limits.lineBytesMax);
@@ -95,6 +126,15 @@ export class LineFile {
     if (stat.isFile() && isMineAlone(stat)) return fd;
     closeSync(fd);
     throw new Fault('foreign_state', `${this.#current()} is not a regular file that only you can write.`);
+  }
+
+  /** Cuts off an incomplete last line, and returns the size that remains. */
+  #cut(): number {
+    const { size } = fstatSync(this.#fd);
+    const bytes = endOfLines(this.#fd, size, this.#limits.lineBytesMax);
+    if (size > bytes) ftruncateSync(this.#fd, bytes);
+    this.#cutBytes += size - bytes;
+    return bytes;
   }
 
   #rotate(): void {

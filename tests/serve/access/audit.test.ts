@@ -16,7 +16,8 @@ import { bytesHash } from '../../../src/base/hash.ts';
 import { Audit, type AuditAct, type AuditLine } from '../../../src/serve/access/audit.ts';
 import { systemClock } from '../../../src/base/clock.ts';
 import { newTokenText } from '../../../src/serve/access/token-text.ts';
-import { newProject, send, world } from './serve-world.ts';
+import { proctor } from '../../support/support.ts';
+import { cookieOf, newProject, send, world } from './serve-world.ts';
 
 const LIMITS = { lineBytesMax: 8 * 1024, fileBytesMax: 4 * 1024, filesMax: 64 };
 
@@ -138,6 +139,58 @@ describe('the audit log', () => {
   });
 });
 
+describe('several writers', () => {
+  const ofCommand = (within: string): Audit => new Audit(within, systemClock, LIMITS, { isServer: false });
+
+  test('continue one chain, also across full files, and each sees the lines of the others', () => {
+    const within = folder();
+    const server = new Audit(within, systemClock, LIMITS);
+    for (let at = 0; at < 20; at++) {
+      const open = server.begin(act(`server_${at}`));
+      const command = ofCommand(within);
+      command.begin(act(`command_${at}`)).end('done');
+      command.close();
+      open.end('done');
+    }
+    const texts = allLines(within);
+    expect(readdirSync(within).filter(name => name.endsWith('.ndjson')).length).toBeGreaterThan(3);
+    expect(texts.map(text => (JSON.parse(text) as AuditLine).sequence)).toEqual(texts.map((_, at) => at + 1));
+    expect(texts.map(text => (JSON.parse(text) as AuditLine).previous_sha256)).toEqual([
+      null,
+      ...texts.slice(0, -1).map(text => bytesHash(`${text}\n`)),
+    ]);
+    const things = server.page({ limit: 200 }).lines.map(({ thing, outcome }) => `${thing} ${outcome}`);
+    const expected = Array.from({ length: 20 }, (_, at) => [`server_${19 - at} done`, `command_${19 - at} done`]);
+    expect(things).toEqual(expected.flat());
+    server.close();
+  });
+
+  test('leave the open acts of a running server alone', () => {
+    const within = folder();
+    const server = new Audit(within, systemClock);
+    const open = server.begin(act('run_open'));
+    ofCommand(within).close();
+    open.end('done');
+    expect(linesIn(path.join(within, 'audit.ndjson')).map(({ outcome }) => outcome)).toEqual([null, 'done']);
+  });
+
+  test('cut off a line that another writer left incomplete, and report it', () => {
+    const within = folder();
+    const server = new Audit(within, systemClock);
+    server.note(act('run_1'), 'done');
+    appendFileSync(path.join(within, 'audit.ndjson'), '{"torn');
+    expect(server.page({ limit: 5 }).lines).toHaveLength(1);
+    server.note(act('run_2'), 'done');
+    server.note(act('run_3'), 'done');
+    expect(linesIn(path.join(within, 'audit.ndjson')).map(({ thing }) => thing)).toEqual([
+      'run_1',
+      '6 bytes',
+      'run_2',
+      'run_3',
+    ]);
+  });
+});
+
 describe('a full disk', () => {
   test('refuses the act before it happens, and keeps the outcome of those before', () => {
     const within = folder();
@@ -217,7 +270,79 @@ describe('the audit log of a server', () => {
       ['CI', 'audit', 'refused', 'role_too_low'],
       ['you', 'newToken', 'done', null],
     ]);
+    expect(entries.at(-1)?.thing).toBe(`/v1/tokens/${(made.value['created'] as { id: string }).id}`);
     const stored = readFileSync(path.join(at.cwd, '.proctor/server/audit.ndjson'), 'utf8');
     for (const secret of [text, at.secret]) expect(stored).not.toContain(secret.slice(8));
+  });
+
+  test('notes what a command in a terminal does to tokens while the server runs', async () => {
+    const at = await world();
+    const admin = ['Authorization', `Bearer ${at.secret}`] as const;
+    await send(at, 'POST', '/v1/tokens', [admin], { name: 'before', role: 'user' });
+    const command = (...words: string[]) => proctor(['token', ...words], { cwd: at.cwd });
+    const made = command('new', '--role', 'user', '--name', 'CI', '--json');
+    expect(made.code, made.stderr).toBe(0);
+    const { id, token } = JSON.parse(made.stdout) as { readonly id: string; readonly token: string };
+    expect(command('revoke', id).code).toBe(0);
+    expect(command('revoke', 'tok_0000000000000000').code).toBe(2);
+    await send(at, 'POST', '/v1/tokens', [admin], { name: 'after', role: 'user' });
+    const audit = await send(at, 'GET', '/v1/audit', [admin]);
+    const entries = audit.value['entries'] as AuditLine[];
+    expect(entries.map(({ who, role, verb, outcome, code }) => [who, role, verb, outcome, code])).toEqual([
+      ['you', 'admin', 'newToken', 'done', null],
+      ['terminal', 'admin', 'revokeToken', 'refused', 'not_found'],
+      ['terminal', 'admin', 'revokeToken', 'done', null],
+      ['terminal', 'admin', 'newToken', 'done', null],
+      ['you', 'admin', 'newToken', 'done', null],
+    ]);
+    expect(entries.slice(2, 4).map(({ thing }) => thing)).toEqual([`/v1/tokens/${id}`, `/v1/tokens/${id}`]);
+    const file = path.join(at.cwd, '.proctor/server/audit.ndjson');
+    expect(readFileSync(file, 'utf8')).not.toContain(token.slice(8));
+    expect(linesIn(file).map(({ sequence }) => sequence)).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
+  });
+
+  test('has the line of a command before any server ran, and the first server continues it', async () => {
+    const cwd = newProject();
+    expect(proctor(['token', 'new', '--role', 'user', '--name', 'CI'], { cwd }).code).toBe(0);
+    const at = await world({ cwd });
+    const audit = await send(at, 'GET', '/v1/audit', [['Authorization', `Bearer ${at.secret}`]]);
+    const entries = audit.value['entries'] as AuditLine[];
+    expect(entries.map(({ who, verb, outcome }) => [who, verb, outcome])).toEqual([['terminal', 'newToken', 'done']]);
+  });
+
+  test('notes a wrong host and a foreign origin, for pages, reads and acts', async () => {
+    const at = await world();
+    const admin = ['Authorization', `Bearer ${at.secret}`] as const;
+    const foreign = ['Host', 'rebound.example'] as const;
+    const cookie = cookieOf(await send(at, 'POST', '/v1/session', [], { secret: at.secret }));
+    expect((await send(at, 'GET', '/runs', [foreign])).code).toBe('wrong_host');
+    expect((await send(at, 'GET', '/v1/runs', [foreign, admin])).code).toBe('wrong_host');
+    const origin = ['Origin', 'https://other.example'] as const;
+    const act = await send(at, 'POST', '/v1/tokens', [['Cookie', cookie], origin], { name: 'x', role: 'admin' });
+    expect(act.code).toBe('wrong_origin');
+    const audit = await send(at, 'GET', '/v1/audit', [admin]);
+    const entries = audit.value['entries'] as AuditLine[];
+    expect(entries.map(({ who, verb, thing, outcome, code }) => [who, verb, thing, outcome, code])).toEqual([
+      ['you', 'newToken', '/v1/tokens', 'refused', 'wrong_origin'],
+      [null, 'listRuns', '/v1/runs', 'refused', 'wrong_host'],
+      [null, 'page', '/runs', 'refused', 'wrong_host'],
+      ['you', 'signIn', 'address', 'done', null],
+    ]);
+  });
+
+  test('counts a flood of refusals instead of writing a line for each', async () => {
+    const at = await world();
+    const foreign = ['Host', 'rebound.example'] as const;
+    for (let round = 0; round < 100; round++) await send(at, 'GET', `/p${round}`, [foreign]);
+    const admin = ['Authorization', `Bearer ${at.secret}`] as const;
+    const made = await send(at, 'POST', '/v1/tokens', [admin], { name: 'CI', role: 'user' });
+    const bearer = ['Authorization', `Bearer ${made.value['token'] as string}`] as const;
+    expect((await send(at, 'GET', '/v1/audit', [bearer])).code).toBe('role_too_low');
+    await at.stop();
+    const lines = linesIn(path.join(at.cwd, '.proctor/server/audit.ndjson'));
+    const ofHost = lines.filter(({ code }) => code === 'wrong_host');
+    expect(ofHost.map(({ verb }) => verb)).toEqual([...Array<string>(60).fill('page'), 'audit.omitted']);
+    expect(ofHost.at(-1)).toMatchObject({ thing: '40 more in this minute', outcome: 'refused', who: null });
+    expect(lines.filter(({ code }) => code === 'role_too_low')).toHaveLength(1);
   });
 });
