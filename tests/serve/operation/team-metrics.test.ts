@@ -71,6 +71,13 @@ test('shows what waits, the workers and their slots, and nothing that is no more
   expect(after.value('proctor_queue_lost_last_hour')).toBe(0);
 });
 
+test('only counters have names that end with _total, as Prometheus expects', async () => {
+  const { at } = await workerWorld({ queue: new MemoryQueue() });
+  const types = [...(await measured(at)).text.matchAll(/^# TYPE (proctor_\S+) (\S+)$/gm)];
+  expect(types.length).toBeGreaterThan(12);
+  expect(types.filter(([, name = '', type]) => name.endsWith('_total') !== (type === 'counter'))).toEqual([]);
+});
+
 test('counts the bytes of blobs', async () => {
   const queue = new MemoryQueue();
   const { at, worker } = await workerWorld({ queue, store: temporaryFolder() });
