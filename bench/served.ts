@@ -26,7 +26,7 @@ export async function startServer(
   const team = [...(queue === undefined ? [] : ['--queue']), ...(store === undefined ? [] : ['--store', store])];
   const args = ['serve', '--listen', '127.0.0.1:0', '--rate', '1000000', ...team];
   const env = { ...process.env, ...(queue !== undefined && { PROCTOR_QUEUE: queue }) };
-  const child = spawn(process.execPath, [...(process.env.SNAP ? ['--heapsnapshot-signal=SIGUSR2', '--diagnostic-dir=/tmp/snaps'] : []), program, ...args], { cwd, env, stdio: ['ignore', 'pipe', 'ignore'] });
+  const child = spawn(process.execPath, [program, ...args], { cwd, env, stdio: ['ignore', 'pipe', 'ignore'] });
   children.push(child);
   const [, url = ''] = /(http:\/\/[^/]+)\/#secret=/.exec(await firstLine(child)) ?? [];
   await (await fetch(`${url}/healthz`)).text();
