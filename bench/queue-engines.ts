@@ -45,7 +45,7 @@ export async function bareRate(
  */
 export async function engineRate(
   url: string,
-  { attempts, free, report }: { attempts: number; free: number; report: string },
+  { attempts, free, ask, report }: { attempts: number; free: number; ask: string; report: string },
 ): Promise<number> {
   const pool = new pg.Pool({ connectionString: url, max: 4 });
   const boss = await bareEngine(url);
@@ -56,7 +56,7 @@ export async function engineRate(
     const startedMs = performance.now();
     for (let at = 0; at < attempts; at += INSERTED) {
       const jobs = Array.from({ length: Math.min(INSERTED, attempts - at) }, (_, index) => ({
-        data: { key: `bench/c${at + index}/1`, ask: '{}' },
+        data: { key: `bench/c${at + index}/1`, ask },
       }));
       await boss.insert('rate', jobs);
     }

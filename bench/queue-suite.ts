@@ -15,7 +15,6 @@ import { printRows, type Row } from './rows.ts';
 import { endedCpuMs, median, treeCpuMs } from './served.ts';
 
 const PROCTOR = path.join(process.cwd(), 'dist', 'proctor.js');
-const REPORT = JSON.stringify({ text: 'x'.repeat(1500) });
 const FAST_CASES = 3_000;
 const ROUNDS = 3;
 const SLOW_CASES = 640;
@@ -104,6 +103,16 @@ class Bench {
     return { child, ended: new Promise(resolve => child.once('exit', () => resolve())) };
   }
 
+  /** Texts as long as those of a run in the queue. */
+  async texts(runId: string): Promise<{ readonly ask: string; readonly report: string }> {
+    const [row] = await this.postgres.sql<{ ask: number; report: number }>(
+      `select (select avg(length(data::text))::int from proctor_queue.job_common where data->>'run_id' = '${runId}') as ask,
+              (select avg(length(body))::int from proctor.outcome where run_id = '${runId}') as report`,
+      this.url,
+    );
+    return { ask: 'x'.repeat(row?.ask ?? 0), report: 'x'.repeat(row?.report ?? 0) };
+  }
+
   async stop(): Promise<void> {
     await ended([...this.#children]);
     this.agent.stop();
@@ -126,12 +135,13 @@ async function ended(children: readonly ChildProcess[]): Promise<void> {
   await Promise.all(running.map(child => new Promise(resolve => child.once('exit', resolve))));
 }
 
-/** The suite and the bare engine take turns, so that both meet the same load. The engine takes `SLOTS` jobs at once. */
+/**
+ * The suite and the bare engine take turns, so that both meet the same load. The engine takes `SLOTS` jobs at once, with as
+ * many bytes as the suite's.
+ */
 async function fastRows(bench: Bench, slots: number): Promise<Row[]> {
   const [engine, suite]: [Measured[], Measured[]] = [[], []];
   for (let round = 0; round < ROUNDS; round++) {
-    const same = { attempts: FAST_CASES, free: SLOTS, report: REPORT };
-    engine.push(await measured(bench, () => engineRate(bench.url, same)));
     const run = `fast${slots}-${round}`;
     suite.push(
       await measured(bench, async () => {
@@ -139,6 +149,8 @@ async function fastRows(bench: Bench, slots: number): Promise<Row[]> {
         return bench.agent.rate(run);
       }),
     );
+    const same = { attempts: FAST_CASES, free: SLOTS, ...(await bench.texts(run)) };
+    engine.push(await measured(bench, () => engineRate(bench.url, same)));
   }
   const of = (all: readonly Measured[], key: keyof Measured): number => median(all.map(one => one[key]));
   const [rate, bare] = [of(suite, 'perS'), of(engine, 'perS')];
@@ -151,7 +163,7 @@ async function fastRows(bench: Bench, slots: number): Promise<Row[]> {
       ratio: rate / bare,
       bound: '>= 0.25',
       holds: rate / bare >= 0.25,
-      detail: `${shown(suite)} per s against ${shown(engine)} per s, agent of 1 ms, 2 workers`,
+      detail: `${shown(suite)} per s against ${shown(engine)} per s with texts of the same length, agent of 1 ms, 2 workers`,
     },
     {
       what: `A4 CPU of the conductor per case, ms, ${slots} slots`,

@@ -265,6 +265,15 @@ export function queueConformance(name: string, make: () => Promise<QueueUnderTes
       expect(await queue.beat([claim])).toEqual([claim]);
     });
 
+    test('refuses settlements whose claims are swapped', async () => {
+      const { queue } = await made();
+      await queue.offer([request('a'), request('b')]);
+      const [a, b] = await queue.claim(WORKER, 8, NOW);
+      if (!a || !b) throw new Error('There are no claims.');
+      expect(await queue.settle([reported({ ...a, id: b.id }), reported({ ...b, id: a.id })])).toEqual([]);
+      expect(await queue.settle([reported(a), reported(b)])).toHaveLength(2);
+    });
+
     test('loses an attempt whose worker stops beating, and refuses its late settlement', async () => {
       const { queue, age } = await made();
       await queue.offer([request('dead'), request('alive')]);

@@ -126,6 +126,8 @@ function settingsOf(url: string): pg.ClientConfig {
     lock_timeout: LOCK_MS,
     idle_in_transaction_session_timeout: STATEMENT_MS,
     query_timeout: STATEMENT_MS + 2000,
+    // The rows in use are in memory. Otherwise, PostgreSQL reads whole tables until they are large.
+    options: '-c random_page_cost=1.1',
     keepAlive: true,
     keepAliveInitialDelayMillis: 10_000,
   };

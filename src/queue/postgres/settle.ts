@@ -20,7 +20,7 @@ export async function settle(
       session,
       unique.map(({ claim }) => claim),
     );
-    const own = unique.filter(({ claim }) => held.has(claim.id));
+    const own = unique.filter(({ claim }) => held(claim));
     const taken: Settlement[] = [];
     for (const [queue, group] of groups(own, queueOf)) {
       const ids = new Set(await engine.complete(queue, group.map(jobIdOf), session));
@@ -38,7 +38,7 @@ export async function beat(
   claims: readonly AttemptClaim[],
 ): Promise<readonly AttemptClaim[]> {
   const held = await heldOf(database, claims);
-  const own = claims.filter(({ id }) => held.has(id));
+  const own = claims.filter(held);
   const alive = new Set<string>();
   for (const [queue, group] of groups(own, ({ request }) => engineQueue(request))) {
     const ids = await engine.touch(
@@ -48,18 +48,18 @@ export async function beat(
     );
     for (const id of ids) alive.add(id);
   }
-  return claims.filter(({ id, request }) => !held.has(id) || !alive.has(jobOf(request.key)));
+  return claims.filter(claim => !held(claim) || !alive.has(jobOf(claim.request.key)));
 }
 
-/** The claims that are still current for their key. An attempt that was handed back may have a newer one. */
-async function heldOf(session: Session, claims: readonly AttemptClaim[]): Promise<ReadonlySet<string>> {
-  if (claims.length === 0) return new Set();
-  const rows = await session.rows<{ claim: string }>(
-    `select x.claim from unnest($1::text[], $2::text[]) as x (key, claim)
-       join proctor.begun b on b.key = x.key and b.claim::text = x.claim`,
-    [claims.map(({ request }) => request.key), claims.map(({ id }) => id)],
+/** Whether a claim is still the current one of its key. An attempt that was handed back may have a newer one. */
+async function heldOf(session: Session, claims: readonly AttemptClaim[]): Promise<(claim: AttemptClaim) => boolean> {
+  if (claims.length === 0) return () => false;
+  const rows = await session.rows<{ key: string; claim: string }>(
+    'select key, claim from proctor.begun where key = any($1)',
+    [claims.map(({ request }) => request.key)],
   );
-  return new Set(rows.map(({ claim }) => claim));
+  const current = new Map(rows.map(({ key, claim }) => [key, claim]));
+  return ({ id, request }) => current.get(request.key) === id;
 }
 
 /** Also notifies, in the same round trip. */
