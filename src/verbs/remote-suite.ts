@@ -48,6 +48,8 @@ export interface RemoteRules {
   readonly origins: readonly string[];
   /** The queue of the server; undefined if suites cannot use one. */
   readonly queue?: Queue | undefined;
+  /** The store of the queue: a folder, or `s3://…`. */
+  readonly store?: string | undefined;
 }
 
 /** Prepares the run folder of an ordered suite, and leaves it to another process. Throws a fault if it is refused. */
@@ -55,8 +57,11 @@ export async function layOutRemoteSuite(suite: RemoteSuite, rules: RemoteRules, 
   const { folder, runId, headers = [] } = suite;
   checkOneTarget(suite);
   const queue = suite.queue ? queueIn(rules) : undefined;
-  if (queue && suite.script !== undefined)
-    throw new Fault('not_queueable', 'A server runs the scripts of ordered suites itself. Omit queue.');
+  if (queue && suite.script !== undefined && rules.store === undefined)
+    throw new Fault(
+      'no_store',
+      'This server has no store, through which a script reaches the workers. Omit queue, or ask its operator for proctor serve --store.',
+    );
   const named = (name: string | undefined) => (name === undefined ? undefined : path.join(folder, name));
   const { baseUrl } = suite;
   if (baseUrl !== undefined) checkUrl(baseUrl, rules);
@@ -75,6 +80,7 @@ export async function layOutRemoteSuite(suite: RemoteSuite, rules: RemoteRules, 
     provenance: suite.provenance,
     strictReplies: suite.strictReplies,
     queue,
+    store: queue && rules.store,
     twice: suite.twice,
   };
   const { places } = await laidOutSuite(

@@ -2,6 +2,7 @@
 import { readdirSync, readFileSync, readlinkSync, realpathSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { bytesHash } from '../../src/base/hash.ts';
 import { Agent, answersWell } from '../run/suite/agent.ts';
 import { orderingServer } from '../serve/orders/ordering-server.ts';
 import { TestPostgres } from '../support/postgres.ts';
@@ -86,6 +87,35 @@ test('run suite --on --queue --twice lets a worker with another key make each at
   ]);
   const verified = client.place.proctor(['verify', path.join('.proctor', 'runs', 'new', 'r1'), ...keys]);
   expect(verified.code, verified.stdout + verified.stderr).toBe(0);
+});
+
+test('run suite --on --queue runs a script on a worker that allows it, and the pack verifies', async () => {
+  const queue = await postgres.database();
+  const env = { PROCTOR_QUEUE: queue };
+  const { place } = project();
+  expect(place.proctor(['queue', 'migrate'], { env }).code).toBe(0);
+  const store = temporaryFolder();
+  const server = await orderingServer(place.cwd, { team: { queue, store, environment: { ...process.env, ...env } } });
+  const worker = project();
+  const script = `import json
+question = json.load(open("input/case.json"))
+print(json.dumps({"case_id": question["case_id"], "version": question["version"],
+  "final_output": {"content_type": "text", "content": question["input"]["user"].upper()}}))
+`;
+  const digest = bytesHash(script).replace('sha256:', '');
+  worker.start(['worker', '--queue', '--store', store, '--slots', '2', '--allow-script', digest], env);
+  const client = project();
+  client.place.file('answer.py', script);
+  client.place.file('cases.jsonl', '{"id":"one","input":{"user":"hello"}}\n');
+  const words = ['run', 'suite', 'cases.jsonl', '--as', 'new', '--script', 'answer.py', '--run-id', 'r1'];
+  const { code, stderr } = await client.start([...words, '--on', server.origin, '--queue'], {
+    PROCTOR_TOKEN: server.token,
+  }).ended;
+  expect(code, stderr).toBe(0);
+  const read = (...at: string[]): string => readFileSync(path.join(client.place.cwd, '.proctor', ...at), 'utf8');
+  expect(JSON.parse(read('runs', 'new', 'r1', 'one.json'))).toMatchObject({ final_output: { content: 'HELLO' } });
+  expect(read('runs', 'new', 'r1', 'assets', 'outcomes.ndjson')).not.toBe('');
+  expect(client.place.proctor(['verify', path.join('.proctor', 'runs', 'new', 'r1')]).code).toBe(0);
 });
 
 test('run suite --on --queue is made by workers, survives kills of server and conductor, and verifies with all keys', async () => {

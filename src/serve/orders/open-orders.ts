@@ -17,8 +17,6 @@ export interface Ordering extends RemoteRules {
   readonly environment: Readonly<Record<string, string | undefined>>;
   /** Interrupts running suites when the server stops. */
   readonly stopsRuns: boolean;
-  /** The store of the queue: a folder, or `s3://…`. */
-  readonly store: string;
 }
 
 /** Reads the orders of a project. */
@@ -37,7 +35,7 @@ export function openOrders(cwd: string, home: string, log: ServerLog, ordering: 
     root: serverFolder(home, 'orders'),
     log,
     kinds: {
-      suite: suiteOrders({ cwd, home, environment, store, rules: { secrets, origins, queue } }),
+      suite: suiteOrders({ cwd, home, environment, store, rules: { secrets, origins, queue, store } }),
       intent: intentOrders({ cwd, home, log }),
     },
     limits: { atOnce: { suites: runs, intents }, waitingMax: WAITING_MAX, waitingPerIdentity },

@@ -39,6 +39,7 @@ const SUITE_REFUSALS: Readonly<Record<string, RefusalStatus>> = {
   too_many_cases: 422,
   not_queueable: 422,
   no_queue: 404,
+  no_store: 404,
   run_exists: 409,
   run_known: 409,
   another_server: 409,

@@ -36,12 +36,13 @@ test('refuses it if only this process can reach the queue', async () => {
   expect(await refusal(API, { team: { queue: new MemoryQueue() } })).toMatchObject({ status: 404, code: 'no_queue' });
 });
 
-test('refuses a script, because the server runs it itself', async () => {
+test('refuses a script without a store, through which it would reach the workers', async () => {
   const script = { name: 'answer.py', text: 'print(1)\n' };
   expect(await refusal({ script }, { ordering: { queue: new MemoryQueue() } })).toMatchObject({
-    status: 422,
-    code: 'not_queueable',
-    message: 'A server runs the scripts of ordered suites itself. Omit queue.',
+    status: 404,
+    code: 'no_store',
+    message:
+      'This server has no store, through which a script reaches the workers. Omit queue, or ask its operator for proctor serve --store.',
     isLeft: false,
   });
 });
