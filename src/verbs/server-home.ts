@@ -42,14 +42,8 @@ const TOUCH_MS = 15_000;
 export async function whileLocked<Value>(folder: string, name: string, act: () => Value): Promise<Value> {
   const untilMs = monotonicMs() + LOCK_WAIT_MS;
   for (;;) {
-    const lock = takeLock(folder, name);
-    if (lock) {
-      try {
-        return act();
-      } finally {
-        lock.close();
-      }
-    }
+    const done = ifUnlocked(folder, name, act);
+    if (done) return done.value;
     if (monotonicMs() > untilMs)
       throw new Fault('busy', `Another process held ${name} for more than 10 seconds. Try again.`);
     await wait(1 + 9 * random());
@@ -65,14 +59,8 @@ const LOCK_WAIT_MS = 10_000;
 export function inTurn<Value>(folder: string, name: string, act: () => Value): Value {
   const untilMs = monotonicMs() + TURN_WAIT_MS;
   for (;;) {
-    const lock = takeLock(folder, name);
-    if (lock) {
-      try {
-        return act();
-      } finally {
-        lock.close();
-      }
-    }
+    const done = ifUnlocked(folder, name, act);
+    if (done) return done.value;
     if (monotonicMs() > untilMs)
       throw new Fault('busy', `Another process held ${name} for more than a second. Try again.`);
     Atomics.wait(PAUSE, 0, 0, 1);
@@ -81,3 +69,13 @@ export function inTurn<Value>(folder: string, name: string, act: () => Value): V
 
 const TURN_WAIT_MS = 1_000;
 const PAUSE = new Int32Array(new SharedArrayBuffer(4));
+
+function ifUnlocked<Value>(folder: string, name: string, act: () => Value): { readonly value: Value } | undefined {
+  const lock = takeLock(folder, name);
+  if (!lock) return undefined;
+  try {
+    return { value: act() };
+  } finally {
+    lock.close();
+  }
+}
