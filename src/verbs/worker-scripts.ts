@@ -14,6 +14,7 @@ import { scriptTarget } from '../run/suite/script-target.ts';
 import { settingsFrom } from '../run/suite/settings.ts';
 import type { Target } from '../run/suite/target.ts';
 import { OFFERED_SCRIPTS_MAX, type OfferedScripts } from '../queue/queue.ts';
+import { blobBytes } from '../store/blob-bytes.ts';
 import type { BlobStore } from '../store/store.ts';
 import { sharedLauncher } from './launcher.ts';
 import { sendingTarget } from './sent-runs.ts';
@@ -134,18 +135,10 @@ async function fetchedScript(
   const trouble = bareNameFault(name);
   if (trouble) throw new Fault('attempt_request', `The name of the script ${trouble}.`);
   if (bytes > SCRIPT_BYTES_MAX) throw new Fault('attempt_request', 'The script is larger than 16 MiB.');
-  const pieces = await store?.get(sha256 as ContentHash);
-  if (!pieces)
+  const script = await blobBytes(store, sha256 as ContentHash, bytes);
+  if (script === 'missing')
     throw new Fault('no_blob', 'The script is not in the store of this worker. Start it with the same --store.');
-  const chunks: Uint8Array[] = [];
-  let length = 0;
-  for await (const piece of pieces) {
-    length += piece.length;
-    if (length > bytes) break;
-    chunks.push(piece);
-  }
-  const script = Buffer.concat(chunks);
-  if (length !== bytes || bytesHash(script) !== sha256)
+  if (script === 'too large' || script.length !== bytes || bytesHash(script) !== sha256)
     throw new Fault('blob_mismatch', 'The store has other bytes than the script that the suite names.');
   const within = path.join(home, 'scripts');
   mkdirSync(within, { recursive: true, mode: OWN_FOLDER });

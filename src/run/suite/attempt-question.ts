@@ -8,6 +8,7 @@ import { keepsContract } from '../../evidence/document.ts';
 import type { SuitePlan } from '../../evidence/suite/suite-run.ts';
 import type { Requested } from '../../policy/effective-limits.ts';
 import { type NeededScript, QUEUE_TEXT_BYTES_MAX } from '../../queue/queue.ts';
+import { blobBytes } from '../../store/blob-bytes.ts';
 import type { BlobStore } from '../../store/store.ts';
 
 /**
@@ -101,17 +102,11 @@ export async function readQuestion(text: string, store: BlobStore | undefined): 
 const DIGEST = /^sha256:[0-9a-f]{64}$/;
 
 async function fromStore(digest: ContentHash, store: BlobStore | undefined): Promise<Buffer> {
-  const pieces = await store?.get(digest);
-  if (!pieces)
+  const bytes = await blobBytes(store, digest, attemptRequest.bytesMax);
+  if (bytes === 'missing')
     throw new Fault('no_blob', 'The attempt is in a store that this worker does not have. Start it with --store.');
-  const chunks: Uint8Array[] = [];
-  let length = 0;
-  for await (const piece of pieces) {
-    length += piece.length;
-    if (length > attemptRequest.bytesMax) throw new Fault('attempt_request', 'The attempt is too large.');
-    chunks.push(piece);
-  }
-  return Buffer.concat(chunks);
+  if (bytes === 'too large') throw new Fault('attempt_request', 'The attempt is too large.');
+  return bytes;
 }
 
 /** What a worker must offer: how it makes the attempt, and the names of all secrets. */

@@ -9,6 +9,7 @@ import { formOf } from '../../contracts/form.ts';
 import { type SealEnvelope, signedBy } from '../../contracts/seal/index.ts';
 import type { SuiteCase } from '../../contracts/suite/index.ts';
 import { QUEUE_TEXT_BYTES_MAX } from '../../queue/queue.ts';
+import { blobBytes } from '../../store/blob-bytes.ts';
 import type { BlobStore } from '../../store/store.ts';
 import type { KeptReply, ReplyReader } from '../../targets/reader.ts';
 import type { SideName } from '../../targets/reply.ts';
@@ -185,8 +186,9 @@ async function receivedBytes(
   if (size > 2 * bodyBytesMax + MASKED_BYTES_MAX) return 'its reply is larger than the limit';
   const sha256: ContentHash = `sha256:${subject.digest.sha256}`;
   const bytes = body ? Buffer.from(body.text, body.encoding) : await storedBytes(sha256, size, store);
-  if (!bytes) return 'its reply is not in the store';
-  if (bytes.length !== size || bytesHash(bytes) !== sha256) return 'its reply has another hash';
+  if (bytes === 'missing') return 'its reply is not in the store';
+  if (bytes === 'too large' || bytes.length !== size || bytesHash(bytes) !== sha256)
+    return 'its reply has another hash';
   return bytes;
 }
 
@@ -196,22 +198,14 @@ async function storedBytes(
   sha256: ContentHash,
   size: number,
   store: BlobStore | undefined,
-): Promise<Buffer | undefined> {
-  const pieces = await store?.get(sha256);
-  if (!pieces) return undefined;
-  const chunks: Uint8Array[] = [];
-  let length = 0;
+): ReturnType<typeof blobBytes> {
   try {
-    for await (const piece of pieces) {
-      length += piece.length;
-      if (length > size) return undefined;
-      chunks.push(piece);
-    }
+    return await blobBytes(store, sha256, size);
   } catch (error) {
-    // A damaged blob stays damaged, so reading it again would not help. Its hash is compared next.
-    if (!(error instanceof Fault) || error.code !== 'blob_mismatch') throw error;
+    // A damaged blob stays damaged, so reading it again would not help.
+    if (error instanceof Fault && error.code === 'blob_mismatch') return Buffer.alloc(0);
+    throw error;
   }
-  return Buffer.concat(chunks);
 }
 
 function answeredAttempt(

@@ -5,6 +5,7 @@ import type { ContentHash } from '../../base/hash.ts';
 import { attemptRequest, blobsOfAttempt } from '../../contracts/attempt-request/index.ts';
 import type { AttemptClaim, Queue, QueueOverview, QueueWait, Settlement, WorkerOffer } from '../../queue/queue.ts';
 import { assertSettlement } from '../../queue/requests.ts';
+import { blobBytes } from '../../store/blob-bytes.ts';
 import type { BlobStore } from '../../store/store.ts';
 import { ClientSlots } from '../operation/slots.ts';
 import type { TeamMetrics } from '../operation/team-metrics.ts';
@@ -144,16 +145,8 @@ export class TeamQueue {
   /** Whether a request in the store is this blob, or names it. */
   async #isNamedIn(request: ContentHash | undefined, digest: ContentHash): Promise<boolean> {
     if (request === undefined || request === digest) return request === digest;
-    const pieces = await this.#blobs().get(request);
-    if (!pieces) return false;
-    const chunks: Uint8Array[] = [];
-    let length = 0;
-    for await (const piece of pieces) {
-      length += piece.length;
-      if (length > attemptRequest.bytesMax) return false;
-      chunks.push(piece);
-    }
-    return blobsOfAttempt(Buffer.concat(chunks).toString()).includes(digest);
+    const bytes = await blobBytes(this.#blobs(), request, attemptRequest.bytesMax);
+    return typeof bytes !== 'string' && blobsOfAttempt(bytes.toString()).includes(digest);
   }
 
   #blobs(): BlobStore {
