@@ -199,6 +199,37 @@ describe('a queue in PostgreSQL', () => {
     expect(new Set(agent.seen.map(({ headers }) => headers['traceparent']))).toEqual(new Set(sent));
     expectNoContent(collector, here);
   });
+
+  test('carries the trace of a suite that a server conducts', async () => {
+    const { collector, env } = await collecting();
+    const [here, there, client] = [place(), place(), place()];
+    const queue = { PROCTOR_QUEUE: await postgres.database() };
+    expect((await here.start(['queue', 'migrate'], queue).ended).code).toBe(0);
+    const server = here.start(['serve', '--listen', '127.0.0.1:0', '--queue', '--json'], { ...env, ...queue });
+    await until('the server listens', () => server.stdout.includes('"address"') || server.isOver);
+    const { origin } = new URL((JSON.parse(server.stdout) as { address: string }).address);
+    const tokenFor = (role: string): { PROCTOR_TOKEN: string } => {
+      const { stdout } = here.proctor(['token', 'new', '--role', role, '--name', role, '--json']);
+      return { PROCTOR_TOKEN: (JSON.parse(stdout) as { token: string }).token };
+    };
+    const more = { ...env, TRACEPARENT: '' };
+    const worker = there.start(['worker', '--on', origin, '--name', 'w1'], { ...more, ...tokenFor('worker') });
+    const agent = new Agent();
+    const words = ['run', 'suite', suiteIn(client, ['a', 'b']), '--as', 'new', '--base-url', await agent.start()];
+    const ran = await client.start([...words, '--on', origin, '--queue'], tokenFor('runner')).ended;
+    expect(ran.code, ran.stderr).toBe(0);
+    worker.kill('SIGTERM');
+    expect((await worker.ended).code, worker.stderr).toBe(0);
+    server.kill('SIGTERM');
+    expect((await server.ended).code, server.stderr).toBe(0);
+    const attempts = collector.all('proctor.attempt', collector.one('proctor.run'));
+    const sent = attempts.map(attempt =>
+      parentOf(collector.one('invoke_agent', collector.one('proctor.work', attempt))),
+    );
+    expect(sent).toHaveLength(2);
+    expect(new Set(agent.seen.map(({ headers }) => headers['traceparent']))).toEqual(new Set(sent));
+    expectNoContent(collector, here);
+  });
 });
 
 describe('a collector', () => {
