@@ -1,11 +1,12 @@
 import { canonicalize } from '../base/canonical.ts';
 import { bytesHash } from '../base/hash.ts';
+import { hashOfAnswer } from '../contracts/artifacts/answer-hash.ts';
 import type { CaseArtifact } from '../contracts/artifacts/index.ts';
 import { storesReplies, type SuiteReply, type SuiteRequest } from '../contracts/suite/index.ts';
 import { MappingError } from './mapping/mapping-error.ts';
 import { type ReplyReader, replyReader } from './reader.ts';
 import { mismatch } from './reply.ts';
-import { responseOf } from './response.ts';
+import { type CaseResponse, responseOf } from './response.ts';
 
 /** What a case states about its answer, or what follows from its reply. Small, because a run has many. */
 export interface ProvenAnswer {
@@ -19,20 +20,65 @@ export interface ProvenAnswer {
 /** Returns what follows from a stored reply. */
 export type ReplyProof = (reply: SuiteReply, body: Buffer) => ProvenAnswer;
 
-/** Reads replies again as the run did. Undefined if the run stores no replies. */
-export function replyProof({
-  target,
-  settings,
-  version: side,
-}: Pick<SuiteRequest, 'target' | 'settings' | 'version'>): ReplyProof | undefined {
+/** Returns hashes of the answer in a stored reply, to compare two attempts. */
+export type ReplyComparison = (reply: SuiteReply, body: Buffer) => ComparedAnswer;
+
+export interface ComparedAnswer {
+  /** Covers everything that comes from the reply. */
+  readonly response: string;
+  /** Leaves out ids and times, which differ between any two attempts. */
+  readonly answer: string;
+}
+
+export const NO_ANSWER: ComparedAnswer = { response: 'none', answer: 'none' };
+
+/** Undefined if the run stores no replies. */
+export function replyProof(request: AskingRequest): ReplyProof | undefined {
+  const read = responseReader(request);
+  return (
+    read &&
+    ((reply, body) => {
+      const { sha256 } = reply;
+      const reading = read(reply, body);
+      if (!reading) return { response: 'none', reply: sha256, ttftMs: undefined, repairs: '{}' };
+      const { response, ttftMs, repairs } = reading;
+      return { response: responseHash(response), reply: sha256, ttftMs, repairs: canonicalize(repairs) };
+    })
+  );
+}
+
+/** Undefined if the run stores no replies. */
+export function replyComparison(request: AskingRequest): ReplyComparison | undefined {
+  const read = responseReader(request);
+  return (
+    read &&
+    ((reply, body) => {
+      const reading = read(reply, body);
+      return reading ? comparedAnswer(reading.response) : NO_ANSWER;
+    })
+  );
+}
+
+export function comparedAnswer(response: CaseResponse): ComparedAnswer {
+  const { proposed_actions, events, final_output } = response;
+  // An artifact has its keys in canonical order, and a reply has them in that of the agent.
+  const ordered = JSON.parse(canonicalize({ proposed_actions, events, final_output })) as CaseArtifact;
+  const hash = responseHash(response);
+  return { response: hash, answer: hashOfAnswer(ordered) ?? hash };
+}
+
+type AskingRequest = Pick<SuiteRequest, 'target' | 'settings' | 'version'>;
+
+/** Reads replies again as the run did. */
+function responseReader({ target, settings, version: side }: AskingRequest) {
   if (!storesReplies(target)) return undefined;
   const read = readerFor(target, settings.max_body_bytes);
   const inlineBytesMax = settings.max_payload_inline_bytes;
-  return ({ case_id: id, frame_ms, sha256: reply }, body) => {
+  return ({ case_id: id, frame_ms }: SuiteReply, body: Buffer) => {
     const reading = read({ body, ...(frame_ms && { frameMs: frame_ms }) }, { caseId: id, side });
-    if (!reading.ok) return { response: 'none', reply, ttftMs: undefined, repairs: '{}' };
+    if (!reading.ok) return undefined;
     const { response } = responseOf(reading.reply, { id, bytes: body.length, masked: {}, inlineBytesMax });
-    return { response: responseHash(response), reply, ttftMs: reading.ttftMs, repairs: canonicalize(reading.repairs) };
+    return { response, ttftMs: reading.ttftMs, repairs: reading.repairs };
   };
 }
 
@@ -65,13 +111,7 @@ function readerFor(target: SuiteRequest['target'], bytesMax: number): ReplyReade
 }
 
 /** The notes on masking come from the attempt, not from the reply. */
-function responseHash({
-  workflow_id,
-  proposed_actions,
-  events,
-  final_output,
-  agent_fields,
-}: Pick<CaseArtifact, 'workflow_id' | 'proposed_actions' | 'events' | 'final_output' | 'agent_fields'>): string {
+function responseHash({ workflow_id, proposed_actions, events, final_output, agent_fields }: CaseResponse): string {
   const { redactions_applied: _, ...output } = final_output ?? {};
   const text = canonicalize({
     workflow_id: workflow_id ?? null,

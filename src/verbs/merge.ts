@@ -163,16 +163,16 @@ function missingText(groups: readonly Parts[]): string | undefined {
     const missing = missingShards(parts).map(
       ({ index, cases }) => `${index}/${shard?.total} (${counted(cases, 'case')})`,
     );
-    const what = `${suite === undefined ? 'the suite' : `the suite ${suite}`}, ${version}`;
     const which = repetition.total > 1 ? `, repetition ${repetition.number} of ${repetition.total}` : '';
-    return missing.length === 0 ? [] : [`Parts of ${what}${which} are missing: shard ${missing.join(', shard ')}.`];
+    const what = `the suite ${suite === undefined ? '' : `${suite} `}(${version}${which})`;
+    return missing.length === 0 ? [] : [`Parts of ${what} are missing: shard ${missing.join(', shard ')}.`];
   });
   const lost = groups.flatMap(([{ request }]) => {
     const { number, total } = request.repetition;
     const there = groups.filter(([other]) => isSameSuite(other.request, request)).length;
     return number === Math.min(...numbersOf(groups, request)) && there < total
       ? [
-          `${total - there} of ${total} repetitions of ${request.suite ?? 'the suite'}, ${request.version}, are missing.`,
+          `${total - there} of ${total} repetitions of ${request.suite ?? 'the suite'} (${request.version}) are missing.`,
         ]
       : [];
   });

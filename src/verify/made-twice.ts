@@ -16,7 +16,13 @@ import {
 import { type SealEnvelope, signedBy } from '../contracts/seal/index.ts';
 import { type SuiteCase, type SuiteReply, type SuiteRequest, suiteRequest } from '../contracts/suite/index.ts';
 import { soundDocument } from '../evidence/document.ts';
-import { type ReplyProof, replyProof, statedAnswer } from '../targets/answer-proof.ts';
+import {
+  type ComparedAnswer,
+  comparedAnswer,
+  NO_ANSWER,
+  type ReplyComparison,
+  replyComparison,
+} from '../targets/answer-proof.ts';
 import { type Inspector, mustFinding, type Surroundings } from './inspector.ts';
 import { WO } from './outcome-rules.ts';
 
@@ -35,10 +41,12 @@ interface TwiceFolder {
   readonly outcomes: Map<string, Signed>;
   readonly caseIds: string[];
   /** What the chosen cases state about their last attempt and answer. */
-  readonly stated: Map<
-    string,
-    { readonly outcome: string | undefined; readonly response: string; readonly attempts: number }
-  >;
+  readonly stated: Map<string, Stated>;
+}
+
+interface Stated extends ComparedAnswer {
+  readonly outcome: string | undefined;
+  readonly attempts: number;
 }
 
 /** WO8: checks the signatures of both workers, and compares their outcomes again. */
@@ -125,8 +133,8 @@ function namesOutcome(document: MadeTwice | undefined, sha256: string): boolean 
 function takeCase({ request, stated }: TwiceFolder, artifact: CaseArtifact): void {
   const { case_id: id, attempts = [] } = artifact;
   if (!request?.twice || !isChosenTwice(request.twice, request.run_id, id)) return;
-  const response = artifact.status === 'ok' ? statedAnswer(artifact).response : 'none';
-  stated.set(id, { outcome: attempts.at(-1)?.outcome_sha256, response, attempts: attempts.length });
+  const answer = artifact.status === 'ok' ? comparedAnswer(artifact) : NO_ANSWER;
+  stated.set(id, { ...answer, outcome: attempts.at(-1)?.outcome_sha256, attempts: attempts.length });
 }
 
 interface Files {
@@ -161,9 +169,9 @@ function* faultsOf(run: TwiceFolder, files: Files): Generator<TwiceFault> {
     const chosen = caseIds.filter(id => isChosenTwice(twice, request.run_id, id));
     if (chosen.join() !== document.cases.map(one => one.case_id).join())
       yield { file, at: 'cases', message: 'are not the cases that the share and the salt select' };
-    const prove = replyProof(request);
+    const compare = replyComparison(request);
     for (const [index, one] of document.cases.entries())
-      for (const [key, message] of caseFaults(one, run, prove, files))
+      for (const [key, message] of caseFaults(one, run, compare, files))
         yield { file, at: `cases[${index}].${key}`, message };
   }
 }
@@ -173,7 +181,7 @@ type KeyFault = readonly [key: string, message: string];
 function* caseFaults(
   one: TwiceCase,
   { outcomes, stated, request }: TwiceFolder,
-  prove: ReplyProof | undefined,
+  compare: ReplyComparison | undefined,
   files: Files,
 ): Generator<KeyFault> {
   const { first, second } = one;
@@ -189,13 +197,13 @@ function* caseFaults(
   const before = yield* signedOutcome('first', first, outcomes, keyOf());
   if (!second) return;
   const after = yield* signedOutcome('second', second, outcomes, keyOf(second.again));
-  if (!before || !after || !artifact || !prove) return;
-  const response = yield* secondResponse(one, before, after, artifact.response, prove, files);
-  const proven = provenKinds(before, after, response === artifact.response);
+  if (!before || !after || !artifact || !compare) return;
+  const answer = yield* secondAnswer(one, before, after, artifact, compare, files);
+  if (!answer) return;
+  const proven = provenKinds(before, after, answer.answer === artifact.answer);
   const claimed = one.differs?.filter(kind => kind !== 'verdict') ?? [];
-  if (response !== undefined && proven.join() !== claimed.join())
-    yield ['differs', 'does not follow from the two outcomes and replies'];
-  if (response === artifact.response && one.differs?.includes('verdict'))
+  if (proven.join() !== claimed.join()) yield ['differs', 'does not follow from the two outcomes and replies'];
+  if (answer.response === artifact.response && one.differs?.includes('verdict'))
     yield ['differs', 'lists verdict, but both replies are the same'];
 }
 
@@ -222,19 +230,19 @@ function* signedOutcome(
   return found.statement;
 }
 
-/** What follows from the second reply. 'none' if it is no answer; undefined if its bytes are not there. */
-function* secondResponse(
+/** What follows from the second reply; undefined if its bytes are not there. */
+function* secondAnswer(
   { case_id, attempt, second }: TwiceCase,
   before: AttemptStatement,
   after: AttemptStatement,
-  ofFirst: string,
-  prove: ReplyProof,
+  ofFirst: ComparedAnswer,
+  compare: ReplyComparison,
   { bytesOf, hashOf }: Files,
-): Generator<KeyFault, string | undefined> {
+): Generator<KeyFault, ComparedAnswer | undefined> {
   const digest = after.subject[0]?.digest.sha256;
   if (after.predicate.outcome !== 'ok') {
     if (second?.reply) yield ['second.reply', 'must be null, because the attempt has no answer'];
-    return 'none';
+    return NO_ANSWER;
   }
   const isSame = before.predicate.outcome === 'ok' && before.subject[0]?.digest.sha256 === digest;
   if (isSame !== (second?.reply === null)) {
@@ -256,7 +264,7 @@ function* secondResponse(
     attempt: attempt ?? 1,
     sha256: `sha256:${digest}`,
   } as const;
-  return prove({ ...reply, bytes: body.length, ...(frame_ms && { frame_ms }) } satisfies SuiteReply, body).response;
+  return compare({ ...reply, bytes: body.length, ...(frame_ms && { frame_ms }) } satisfies SuiteReply, body);
 }
 
 /** The kinds that follow from the evidence. The verdict also depends on the expectations. */

@@ -78,7 +78,7 @@ const rules = [
       'why is not_answered if and only if first is null',
       'with second, why is null and differs lists outcome, verdict and text, in this order, each at most once',
       'outcome: only one of the two is an answer, or they failed in different classes',
-      'verdict: both have a verdict, and these differ; text: both are answers, and the mapped replies differ',
+      'verdict: both have a verdict, and these differ; text: both are answers, and they differ apart from ids and times',
     ],
     fields: [],
     reads: ['cases'],

@@ -1,6 +1,7 @@
 import path from 'node:path';
 import { bytesHash, contentHash } from '../../base/hash.ts';
 import { NOT_OF_THE_AGENT } from '../../contracts/agent-step/reading.ts';
+import { hashOfAnswer } from '../../contracts/artifacts/answer-hash.ts';
 import type { CaseArtifact } from '../../contracts/artifacts/index.ts';
 import { repairsOf } from '../../contracts/artifacts/repairs.ts';
 import { ERROR_NAME, pathFault } from '../../contracts/artifacts/words.ts';
@@ -8,7 +9,6 @@ import { type Assertion, type JudgedCase, scoreOf, verdictOf } from '../../contr
 import { nameOfCheck } from '../../contracts/checks/shape.ts';
 import type { Expected, SuiteCase } from '../../contracts/suite/index.ts';
 import { latencyOf, ttftOf } from './answer.ts';
-import { hashOfAnswer } from './answer-hash.ts';
 import { judgeAnswerSomewhere, type JudgeApart } from './apart.ts';
 import type { RunCheck } from './check.ts';
 import type { Effort } from './effort.ts';

@@ -4,7 +4,7 @@ import { isChosenTwice, type TwiceCase, type TwiceKind } from '../../contracts/m
 import type { SuiteCase } from '../../contracts/suite/index.ts';
 import type { KeptTwice } from '../../evidence/suite/made-twice.ts';
 import type { AttemptOutcome } from '../../queue/queue.ts';
-import { type ReplyProof, replyProof } from '../../targets/answer-proof.ts';
+import { type ReplyComparison, replyComparison } from '../../targets/answer-proof.ts';
 import { againProtocol, QuestionWriter, queuedText } from './attempt-question.ts';
 import { Offers } from './offers.ts';
 import { readWorkerReport, type QueuedRun, sharedRequest } from './queued-target.ts';
@@ -58,7 +58,7 @@ class SecondAttempts {
   readonly #run: TwiceRun;
   readonly #offers: Offers;
   readonly #writer: QuestionWriter;
-  readonly #prove: ReplyProof | undefined;
+  readonly #compare: ReplyComparison | undefined;
   readonly #waitMs: number;
   /** The key whose attempts no other worker made again in time; undefined while another worker is around. */
   #aloneKey: string | undefined;
@@ -68,7 +68,7 @@ class SecondAttempts {
     this.#run = run;
     this.#offers = new Offers(queue, plan.request.run_id, onWarning, handedBackMs);
     this.#writer = new QuestionWriter(plan);
-    this.#prove = replyProof(plan.request);
+    this.#compare = replyComparison(plan.request);
     this.#waitMs = run.secondWaitMs ?? plan.request.settings.timeout_ms + WAIT_MS;
   }
 
@@ -189,17 +189,17 @@ class SecondAttempts {
     const [one, other] = [first.outcome, second.outcome];
     if (!one.ok || !other.ok) return !one.ok && !other.ok && one.class === other.class ? [] : ['outcome'];
     const isOther = before !== null && after !== null && before !== after;
-    const isOtherText = this.#textOf(id, attempt, one) !== this.#textOf(id, attempt, other);
+    const isOtherText = this.#answerOf(id, attempt, one) !== this.#answerOf(id, attempt, other);
     return [...(isOther ? (['verdict'] as const) : []), ...(isOtherText ? (['text'] as const) : [])];
   }
 
-  /** The hash of the mapped reply, as the verifier computes it. */
-  #textOf(id: string, attempt: number, { kept }: Answered): string | undefined {
+  /** The hash of the answer, as the verifier computes it. */
+  #answerOf(id: string, attempt: number, { kept }: Answered): string | undefined {
     if (!kept) return undefined;
     const { body, frameMs } = kept;
     const sha256 = bytesHash(body);
     const reply = { schema_version: 'suite-reply.v1', case_id: id, attempt, sha256, bytes: body.length } as const;
-    return this.#prove?.({ ...reply, ...(frameMs && { frame_ms: [...frameMs] }) }, body).response;
+    return this.#compare?.({ ...reply, ...(frameMs && { frame_ms: [...frameMs] }) }, body).answer;
   }
 }
 

@@ -118,6 +118,27 @@ describe('a suite that makes attempts twice', () => {
     await expectValid(folder);
   });
 
+  test.each([
+    ['nothing, if only ids and times differ', (at: number) => ({ call_id: `c${at}`, ts: at, tool: 'search' }), 0],
+    ['a difference, if an agent called another tool', (at: number) => ({ call_id: 'c', ts: 1, tool: `t${at}` }), 1],
+  ] as const)('finds %s', async (_, call, differing) => {
+    const { run, worker, folder } = await queueWorld({
+      ids: ['a'],
+      behaviours: {
+        a: (seen, response, times) =>
+          // The keys of a reply come in any order.
+          json(response, answerTo(seen, { events: [{ type: 'tool_call', args: { b: 1, a: 2 }, ...call(times) }] })),
+      },
+    });
+    worker();
+    worker();
+    await run({ twice: 1 });
+    const { second, differs } = twiceIn(folder).cases[0] ?? {};
+    expect(second?.reply).toBe('assets/a.1.again-1.reply');
+    expect(differs).toEqual(differing === 1 ? ['text'] : []);
+    await expectValid(folder);
+  });
+
   test('makes only the attempt again that ends the case, and compares how it failed', async () => {
     const { run, worker, agent, folder } = await queueWorld({
       ids: ['a'],

@@ -1,5 +1,5 @@
 import { bytesHash } from '../../base/hash.ts';
-import type { CaseArtifact } from '../../contracts/artifacts/index.ts';
+import type { CaseArtifact } from './index.ts';
 
 /**
  * A hash over output, events and proposed actions, without ids and times. Equal hashes mean equal answers. Undefined
