@@ -7,7 +7,7 @@ const PROGRESS = { done: 1_204, failed: 24, total: 10_000 };
 /** The first progress line of a suite in a terminal with this many columns. */
 async function shownIn(
   columns: number,
-  progress = PROGRESS,
+  progress: Parameters<ProgressLine['show']>[0] = PROGRESS,
   verdicts: readonly ('pass' | 'fail' | null)[] = [],
 ): Promise<string> {
   const written: string[] = [];
@@ -53,6 +53,10 @@ describe('the progress line', () => {
 
   test('does not count failures if there are none', async () => {
     expect(await shownIn(120, { ...PROGRESS, failed: 0 })).toMatch(/ {2}1,204 answered {2}[\d.]+\/(?:s|min) {2}/);
+  });
+
+  test('claims no answers if a server does not say which cases have one', async () => {
+    expect(await shownIn(120, { ...PROGRESS, failed: null })).toMatch(new RegExp(`  1,204/10,000  ${RATE}  ${LEFT}$`));
   });
 
   // In a narrow terminal the id gives way first, then the rate, the answers, the time left and the failures.

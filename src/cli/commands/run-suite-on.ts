@@ -70,7 +70,7 @@ async function untilOver(
       const { state, progress: counts } = await client.run(id);
       failures = 0;
       if (state === 'finished') return undefined;
-      if (state === 'running' && counts) progress.show({ ...counts, failed: 0 });
+      if (state === 'running' && counts) progress.show({ ...counts, failed: null });
       if (state !== 'waiting' && state !== 'running')
         return `The run ${printable(id)} was interrupted on the server. Resume it there.`;
     } catch (error) {

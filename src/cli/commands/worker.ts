@@ -1,3 +1,4 @@
+import { counted } from '../../base/counted.ts';
 import { defined } from '../../base/defined.ts';
 import { Fault } from '../../base/fault.ts';
 import { printable } from '../../base/printable.ts';
@@ -80,12 +81,12 @@ function watching(isJson: boolean): Pick<WorkerOptions, 'onReady' | 'onEvent'> {
     onEvent: event => {
       if (event.is === 'lost')
         say(
-          `${event.key} is lost: the queue gave it up.${event.isSpooled ? ' Its outcome is in .proctor/spool.' : ''}`,
+          `${event.key} no longer counts: its run was cancelled, or it was lost.${event.isSpooled ? ' Its outcome is in .proctor/spool.' : ''}`,
         );
       if (event.is === 'unable') say(`This worker takes no more attempts for ${event.needs}: ${event.why}`);
       if (event.is === 'unreachable') say(`${event.why} This worker keeps trying.`);
       if (event.is === 'reachable') say('The queue can be reached again.');
-      if (event.is === 'draining') say(`Waiting for ${event.attempts} attempts.`);
+      if (event.is === 'draining') say(`Waiting for ${counted(event.attempts, 'attempt')}.`);
     },
   };
 }

@@ -29,7 +29,8 @@ export class ProgressLine {
     this.#failed = 0;
   }
 
-  readonly show = ({ done, failed, total }: { done: number; failed: number; total: number }): void => {
+  /** `failed` is null if it is unknown how many of the cases got no answer. */
+  readonly show = ({ done, failed, total }: { done: number; failed: number | null; total: number }): void => {
     // Cases finished before a resume do not count toward the rate.
     if (this.#first < 0) this.#first = done - 1;
     const nowMs = monotonicMs();
@@ -68,8 +69,8 @@ interface Part {
 interface Counts {
   readonly done: number;
   readonly total: number;
-  /** Cases without an answer. */
-  readonly silent: number;
+  /** Cases without an answer; null if unknown. */
+  readonly silent: number | null;
   readonly passed: number;
   readonly failed: number;
 }
@@ -81,11 +82,13 @@ function partsOf({ done, total, silent, passed, failed }: Counts, perMs: number)
   const leftMs = left < 1_000 ? left : 1_000 * Math.round(left / 1_000);
   return [
     { text: `${numberText(done)}/${numberText(total)}`, rank: 0 },
-    passed + failed > 0
-      ? { text: `${numberText(passed)} passed`, rank: 3 }
-      : { text: `${numberText(done - silent)} answered`, rank: 3 },
+    ...(passed + failed > 0
+      ? [{ text: `${numberText(passed)} passed`, rank: 3 }]
+      : silent === null
+        ? []
+        : [{ text: `${numberText(done - silent)} answered`, rank: 3 }]),
     ...(failed > 0 ? [{ text: `${numberText(failed)} failed`, rank: 1 }] : []),
-    ...(silent > 0 ? [{ text: `${numberText(silent)} without an answer`, rank: 1 }] : []),
+    ...(silent !== null && silent > 0 ? [{ text: `${numberText(silent)} without an answer`, rank: 1 }] : []),
     { text: rate(perMs * 1_000), rank: 4 },
     { text: `${durationText(leftMs)} left`, rank: 2 },
   ];
