@@ -265,6 +265,18 @@ export function queueConformance(name: string, make: () => Promise<QueueUnderTes
       expect(await queue.beat([claim])).toEqual([claim]);
     });
 
+    test('keeps the first of two ends, also if both come together', async () => {
+      const { queue } = await made();
+      await queue.offer([request('a'), request('b')]);
+      const claims = await queue.claim(WORKER, 8, NOW);
+      const again = { is: 'handed_back', why: 'changed its mind' } as const;
+      const both = claims.flatMap(claim => [reported(claim), { claim, end: again }]);
+      expect((await queue.settle(both)).toSorted()).toEqual(['run/a/1', 'run/b/1']);
+      expect(await queue.settle(claims.map(claim => ({ claim, end: again })))).toEqual([]);
+      const outcomes = await queue.outcomes(['run/a/1', 'run/b/1'], NOW);
+      expect([...outcomes.values()].map(({ is }) => is)).toEqual(['reported', 'reported']);
+    });
+
     test('refuses settlements whose claims are swapped', async () => {
       const { queue } = await made();
       await queue.offer([request('a'), request('b')]);

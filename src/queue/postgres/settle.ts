@@ -13,7 +13,9 @@ export async function settle(
   settlements: readonly Settlement[],
 ): Promise<readonly string[]> {
   for (const settlement of settlements) assertSettlement(settlement);
-  const unique = [...new Map(settlements.map(settlement => [settlement.claim.id, settlement])).values()];
+  // The first of two ends counts, as it does if they come one after the other.
+  const firsts = settlements.toReversed().map(settlement => [settlement.claim.id, settlement] as const);
+  const unique = [...new Map(firsts).values()];
   if (unique.length === 0) return [];
   return database.transaction(async session => {
     const held = await heldOf(
