@@ -7,6 +7,7 @@ import type { Settlement } from '../queue/queue.ts';
 import { attemptNeeds, readQuestion } from '../run/suite/attempt-question.ts';
 import { attemptReport, type MadeAttempt, type Reporter } from '../run/suite/attempt-report.ts';
 import { type AttemptResult, type FailedAttempt, NotBegun, type Target } from '../run/suite/target.ts';
+import { patiently } from '../store/patience.ts';
 import type { HeldClaim } from './held-claims.ts';
 import type { WorkerTargets } from './worker-targets.ts';
 
@@ -40,7 +41,7 @@ export class AttemptMaker {
     if (this.#draining.aborted) return { end: handedBack('The worker is shutting down.') };
     let question: AttemptQuestion;
     try {
-      question = await readQuestion(request.ask, this.#reporter.store);
+      question = await patiently(() => readQuestion(request.ask, this.#reporter.store), held.signal);
       if (question.key !== request.key)
         throw new Fault('attempt_request', 'The attempt has another key than its request.');
       // Otherwise, a request could end what this worker offers by something that it does not.
@@ -50,9 +51,10 @@ export class AttemptMaker {
       return { end: handedBack(sentenceOf(error)) };
     }
     try {
-      return await this.#targets.with(question, target => this.#asked(question, target, held));
+      const asked = () => this.#targets.with(question, target => this.#asked(question, target, held));
+      // It rejects only before anything began, for example because the script is in a store that is away.
+      return await patiently(asked, held.signal);
     } catch (error) {
-      // Only a target that did not begin rejects, so nothing was sent.
       const why = sentenceOf(error);
       return { end: handedBack(why), ...(!isOfTheRun(error) && { unable: why }) };
     }

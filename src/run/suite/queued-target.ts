@@ -1,7 +1,7 @@
-import { setTimeout as wait } from 'node:timers/promises';
 import { contentHash } from '../../base/hash.ts';
 import { printable } from '../../base/printable.ts';
 import type { AttemptOutcome, AttemptRequest, Queue } from '../../queue/queue.ts';
+import { patiently } from '../../store/patience.ts';
 import { targetName } from '../../contracts/suite/index.ts';
 import {
   type AskedPlan,
@@ -39,7 +39,7 @@ export function queuedTarget(run: QueuedRun): Target {
   return {
     isQueued: true,
     async ask({ one, attempt, key, signal, trace, onArrived }: CaseQuestion): Promise<AttemptResult> {
-      const ask = await queuedText(writer.write(one, attempt, key), store);
+      const ask = await patiently(() => queuedText(writer.write(one, attempt, key), store), signal);
       if (ask === undefined) return { latencyMs: 0, outcome: TOO_LARGE };
       const asked = { key, caseId: one.id, one, targetSha256, caseSha256: contentHash(one) };
       const outcome = await offers.outcomeOf({ ...shared, key, ask, ...(trace !== undefined && { trace }) }, signal);
@@ -84,25 +84,15 @@ const SETTLE_MS = 600_000;
 const TIMEOUT_MS_MAX = 86_400_000;
 const TARGET_CHARS_MAX = 300;
 
-/** Retries while the store is unavailable, because it holds the reply. */
+/** The store may hold the reply. */
 export async function readWorkerReport(
   report: string,
   asked: AskedAttempt,
   run: QueuedRun,
   signal: AbortSignal,
 ): Promise<AttemptResult | string> {
-  for (let tries = 1; ; tries++) {
-    try {
-      return await reportedAttempt(report, asked, run);
-    } catch (error) {
-      if (tries >= STORE_TRIES || signal.aborted) throw error;
-      await wait(STORE_PAUSE_MS, undefined, { signal }).catch(() => undefined);
-    }
-  }
+  return patiently(() => reportedAttempt(report, asked, run), signal);
 }
-
-const STORE_TRIES = 30;
-const STORE_PAUSE_MS = 1_000;
 
 function earlierKeys(key: string, attempt: number): string[] {
   const before = key.slice(0, key.lastIndexOf('/') + 1);

@@ -5,6 +5,7 @@ import type { SuiteCase } from '../../contracts/suite/index.ts';
 import type { KeptTwice } from '../../evidence/suite/made-twice.ts';
 import type { AttemptOutcome } from '../../queue/queue.ts';
 import { type ReplyComparison, replyComparison } from '../../targets/answer-proof.ts';
+import { patiently } from '../../store/patience.ts';
 import { againProtocol, QuestionWriter, queuedText } from './attempt-question.ts';
 import { Offers } from './offers.ts';
 import { readWorkerReport, type QueuedRun, sharedRequest } from './queued-target.ts';
@@ -143,7 +144,8 @@ class SecondAttempts {
   async #offered(asked: Asked, again: number, notBy: string): Promise<AttemptOutcome | undefined> {
     const { one, attempt, signal, trace } = asked;
     const key = this.#keyOf(one, attempt, again);
-    const ask = await queuedText(this.#writer.write(one, attempt, key, again), this.#run.store);
+    const text = this.#writer.write(one, attempt, key, again);
+    const ask = await patiently(() => queuedText(text, this.#run.store), signal);
     if (ask === undefined) return undefined;
     const shared = sharedRequest(this.#run);
     const request = {
