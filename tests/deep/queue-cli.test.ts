@@ -4,6 +4,7 @@ import { utimesSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { bytesHash } from '../../src/base/hash.ts';
+import { assertServer } from '../../src/queue/postgres/migrate.ts';
 import { openPostgresQueue } from '../../src/queue/postgres/queue.ts';
 import { FolderStore } from '../../src/store/folder.ts';
 import { reported, request } from '../conformance/queue.ts';
@@ -60,6 +61,11 @@ test('queue migrate creates the tables once, even if several start together', as
     url,
   );
   expect(tables.map(({ name }) => name)).toEqual(['begun', 'migration', 'outcome', 'run', 'worker']);
+});
+
+test('queue migrate refuses a server that is older than PostgreSQL 13', () => {
+  expect(() => assertServer(120_022)).toThrow('The queue needs PostgreSQL 13 or newer. This server has version 12.');
+  expect(() => assertServer(130_000)).not.toThrow();
 });
 
 test('queue show reports what waits, what is active, what was lost, and the workers', async () => {

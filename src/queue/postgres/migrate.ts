@@ -28,6 +28,10 @@ export async function migrateQueue(url: string, openMs?: number): Promise<Migrat
 }
 
 async function advance(session: Session): Promise<Migrated> {
+  const [server] = await session.rows<{ version: number }>(
+    `select current_setting('server_version_num')::int as version`,
+  );
+  assertServer(server?.version ?? 0);
   await session.rows('create schema if not exists proctor');
   await session.rows(
     'create table if not exists proctor.migration (version integer primary key, at timestamptz not null default now())',
@@ -41,6 +45,17 @@ async function advance(session: Session): Promise<Migrated> {
   }
   return { from, to: TABLES_VERSION };
 }
+
+/** Rejects a server that is too old for pg-boss. PostgreSQL 13.4 calls itself 130004. */
+export function assertServer(version: number): void {
+  if (version >= SERVER_VERSION_MIN) return;
+  throw new Fault(
+    'queue_version',
+    `The queue needs PostgreSQL 13 or newer. This server has version ${Math.floor(version / 10_000)}.`,
+  );
+}
+
+const SERVER_VERSION_MIN = 130_000;
 
 /**
  * Rejects tables that this release does not know: older ones, and those more than one version newer. The tables of the
