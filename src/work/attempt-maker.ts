@@ -1,6 +1,8 @@
 import { setTimeout as wait } from 'node:timers/promises';
+import { clip } from '../base/clip.ts';
 import { monotonicMs, systemClock } from '../base/clock.ts';
 import { Fault } from '../base/fault.ts';
+import { printable } from '../base/printable.ts';
 import type { AttemptQuestion } from '../contracts/attempt-request/index.ts';
 import type { SuiteCase } from '../contracts/suite/index.ts';
 import type { Settlement } from '../queue/queue.ts';
@@ -94,9 +96,12 @@ export class AttemptMaker {
 
 const STORE_PAUSE_MS = 1_000;
 
+/** The reason may quote a request. The queue refuses a text with a NUL, and with it all outcomes that come together. */
 function handedBack(why: string): MadeEnd {
-  return { is: 'handed_back', why };
+  return { is: 'handed_back', why: clip(printable(why), WHY_BYTES_MAX).text };
 }
+
+const WHY_BYTES_MAX = 2_048;
 
 function sentenceOf(error: unknown): string {
   return error instanceof Fault ? error.message : 'The worker failed. Its log says why.';

@@ -175,6 +175,29 @@ describe('a worker', () => {
     expect(agent.seen.map(({ headers }) => headers['idempotency-key'])).toEqual(['r1/a/1']);
   });
 
+  test('hands an attempt back with a reason that the queue can hold, whatever a request made of it', async () => {
+    const { queue, baseUrl } = await queueWorld();
+    await offered(queue, baseUrl, 'a', {});
+    const stop = new AbortController();
+    const running = runWorker({
+      queue,
+      needs: ['http'],
+      slots: 1,
+      reporter: testReporter(),
+      makeTarget: () => Promise.reject(new Fault('not_offered', `Not \0 offered: ${'x'.repeat(100_000)}`)),
+      spool: { keep: () => false },
+      drainMs: 1_000,
+      signal: stop.signal,
+    });
+    const key = 'r1/a/1';
+    await expect.poll(async () => (await queue.outcomes([key], { waitMs: 0 })).get(key)?.is).toBe('handed_back');
+    const outcome = (await queue.outcomes([key], { waitMs: 0 })).get(key);
+    const { why = '' } = outcome as { why?: string };
+    expect([why.slice(0, 30), why.length]).toEqual(['Not \\u{0} offered: xxxxxxxxxxx', 2_048]);
+    stop.abort();
+    await running;
+  });
+
   test('asks only the origins that it may', async () => {
     const { run, worker, agent, queue } = await queueWorld({ ids: ['a'] });
     const { events } = worker({ allowTargets: ['https://agent.example'] });
@@ -196,17 +219,7 @@ describe('a worker', () => {
   test('refuses a declared target that sets the host, because it would lead around --allow-target', async () => {
     const { worker, agent, queue, baseUrl } = await queueWorld();
     const { events } = worker({ allowTargets: [new URL(baseUrl).origin] });
-    const offer = async (id: string, headers: Readonly<Record<string, string>>) => {
-      const declaration = { schema_version: 'target.v1', kind: 'proctor', url: baseUrl, headers };
-      const target = { kind: 'declared', name: 'agent', replies: 'lenient', declaration };
-      const key = `r1/${id}/1`;
-      const ask = JSON.stringify({
-        ...(attemptRequest.example as object),
-        ...{ key, run_id: 'r1', attempt: 1, target, target_sha256: contentHash(target), headers: [], secret_names: [] },
-        case: { schema_version: 'suite-case.v1', id, input: { user: id } },
-      });
-      await queue.offer([{ key, runId: 'r1', protocol: 1, needs: 'http', priority: 0, timeoutMs: 10_000, ask }]);
-    };
+    const offer = (id: string, headers: Readonly<Record<string, string>>) => offered(queue, baseUrl, id, headers);
     await offer('a', { host: 'other.example' });
     await offer('b', { 'x-team': 'one' });
     await expect.poll(() => events).toContainEqual({ is: 'settled', key: 'r1/b/1', end: 'reported' });
@@ -225,3 +238,20 @@ describe('a worker', () => {
     expect(agent.seen).toEqual([]);
   });
 });
+
+/** Offers an attempt at a declared target, as anyone can who may write to the queue. */
+async function offered(queue: Queue, url: string, id: string, headers: Readonly<Record<string, string>>) {
+  const target = {
+    kind: 'declared',
+    name: 'agent',
+    replies: 'lenient',
+    declaration: { schema_version: 'target.v1', kind: 'proctor', url, headers },
+  };
+  const key = `r1/${id}/1`;
+  const ask = JSON.stringify({
+    ...(attemptRequest.example as object),
+    ...{ key, run_id: 'r1', attempt: 1, target, target_sha256: contentHash(target), headers: [], secret_names: [] },
+    case: { schema_version: 'suite-case.v1', id, input: { user: id } },
+  });
+  await queue.offer([{ key, runId: 'r1', protocol: 1, needs: 'http', priority: 0, timeoutMs: 10_000, ask }]);
+}
