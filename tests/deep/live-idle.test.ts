@@ -8,7 +8,7 @@ import { serverOf, SseClient } from '../serve/live/sse-client.ts';
 import { until } from '../support/runs.ts';
 import { temporaryFolder } from '../support/support.ts';
 
-test('1,000 idle viewers share one follower, all get the next event, and the next viewer is refused', async () => {
+test('1,000 idle viewers share one follower, and all get the next event', async () => {
   const folder = path.join(temporaryFolder(), 'suite_20260106_120000_0123456789ab');
   mkdirSync(folder, { mode: 0o700 });
   const journal = Journal.open<object>(folder);
@@ -19,7 +19,6 @@ test('1,000 idle viewers share one follower, all get the next event, and the nex
   const clients = Array.from({ length: 1_000 }, () => new SseClient(url));
   await until('all have heartbeats', () => clients.every(({ comments }) => comments > 3));
   expect(hub.counts).toEqual({ viewers: 1_000, runs: 1 });
-  expect(() => hub.checkRoom()).toThrow('1000 viewers are connected');
   journal.append({ is: 'sent', id: 'a', attempt: 1, atMs: 1, key: 'k' });
   await until('all have the event', () => clients.every(({ events }) => events.length === 2));
   for (const client of clients) client.leave();

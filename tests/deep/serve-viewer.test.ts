@@ -54,6 +54,15 @@ async function ranPublished(): Promise<string> {
   return id;
 }
 
+async function newToken(): Promise<string> {
+  const { body } = await project.json('/v1/tokens', {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ name: 'a reader', role: 'viewer' }),
+  });
+  return (body as { token: string }).token;
+}
+
 interface Seen {
   readonly page: Page;
   /** Errors and policy violations that the browser reports. */
@@ -93,10 +102,29 @@ describe('the viewer', () => {
   test('asks a stranger to sign in, and says what is wrong with a token', async () => {
     const page = await (await browser.newContext()).newPage();
     await page.goto(`${project.origin}/runs`);
+    await page.getByText('Open the address that proctor serve printed').waitFor();
+    expect(await page.locator('#sign-in-error').textContent()).toBe('');
     await page.getByLabel('Access token').fill('not-a-token');
     await page.getByRole('button', { name: 'Sign in', exact: true }).click();
     await page.getByRole('alert').filter({ hasText: /\w/ }).waitFor();
     expect(await findings(page)).toEqual([]);
+  });
+
+  test('shows a page for an address that does not exist, also to a stranger, who signs in there', async () => {
+    const { page } = await viewed('/');
+    await page.goto(`${project.origin}/v1/runs/nothing/pack`);
+    await page.getByRole('heading', { name: 'Not found' }).waitFor();
+    await page.getByText('There is no run nothing.').waitFor();
+    expect(await findings(page)).toEqual([]);
+    await page.getByRole('button', { name: 'Show the start page' }).click();
+    await rows(page).nth(1).waitFor();
+    const stranger = await (await browser.newContext()).newPage();
+    await stranger.goto(`${project.origin}/login/callback?error=access_denied`);
+    await stranger.getByRole('alert').filter({ hasText: 'no sign-in provider' }).waitFor();
+    await stranger.getByLabel('Access token').fill(await newToken());
+    await stranger.getByRole('button', { name: 'Sign in', exact: true }).click();
+    await rows(stranger).nth(1).waitFor();
+    expect(new URL(stranger.url()).pathname).toBe('/');
   });
 
   test('keeps the filters in the address, and the back button returns to them', async () => {

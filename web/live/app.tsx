@@ -4,7 +4,8 @@ import { ThemeButton } from '../shared/theme.tsx';
 import { Text } from '../shared/visible.tsx';
 import { LiveKeysDialog, useLiveKeys } from './keys.tsx';
 import { Notice } from './notice.tsx';
-import { type Place, usePlace } from './router.ts';
+import { refusedAt } from './refusal-mark.ts';
+import { type Place, usePlace, visit } from './router.ts';
 import { includes, type Session, signOut, useSession, type Who, WhoProvider } from './session.ts';
 import { SignIn } from './sign-in.tsx';
 import { useTitle } from './title.ts';
@@ -67,10 +68,19 @@ interface ContentProps {
 
 function Content({ session, place, onSession }: ContentProps) {
   if (session.state === 'asking') return <p class="live-wait">Loading…</p>;
-  if (session.state === 'out') return <SignIn why={session.why} onDone={onSession} />;
+  const refused = refusedAt(place.path);
+  if (session.state === 'out') {
+    const why = refused && refused.code !== 'not_signed_in' ? refused.message : session.why;
+    const onDone = (): void => {
+      if (refused) visit('/', 'replace');
+      onSession();
+    };
+    return <SignIn why={why} onDone={onDone} />;
+  }
   if (session.state === 'unreachable') {
     return <Notice title="The server does not answer" text={session.why} action={['Try again', onSession]} />;
   }
+  if (refused) return <Blocked {...refused} />;
   // Users of published scripts may not see the list of all runs.
   const isUser = !includes(session.who.role, 'viewer');
   const found = viewAt(place.path === '/' && isUser ? '/scripts' : place.path);
@@ -82,6 +92,12 @@ function Content({ session, place, onSession }: ContentProps) {
       <Show key={parts.join('/')} place={place} parts={parts} />
     </WhoProvider>
   );
+}
+
+function Blocked({ code, message }: { readonly code: string; readonly message: string }) {
+  const title = code.startsWith('no') ? 'Not found' : 'Not available';
+  useTitle(title);
+  return <Notice title={title} text={message} action={['Show the start page', () => visit('/')]} />;
 }
 
 function Lost({ isKnown }: { readonly isKnown: boolean }) {

@@ -1,5 +1,6 @@
 import { Text } from '../shared/visible.tsx';
 import type { Refusal } from './api.ts';
+import { visit } from './router.ts';
 
 interface Props {
   readonly title: string;
@@ -26,11 +27,13 @@ export function Notice({ title, text, action }: Props) {
 
 /** Why a view has no data. */
 export function Refused({ refusal, again }: { readonly refusal: Refusal; readonly again: () => void }) {
+  if (refusal.code === 'not_signed_in')
+    return <Notice title="Signed out" text="Your session has ended." action={['Sign in', () => location.reload()]} />;
   return (
     <Notice
       title={TITLES[refusal.status] ?? 'Something went wrong'}
       text={refusal.message}
-      action={['Try again', again]}
+      action={refusal.status === 404 ? ['Show the start page', () => visit('/')] : ['Try again', again]}
     />
   );
 }

@@ -63,6 +63,7 @@ export const signOut = (): Promise<unknown> => order('DELETE', '/v1/session');
 
 function outOf(error: unknown): Session {
   if (!(error instanceof Refusal)) return { state: 'unreachable', why: 'The page hit an internal error.' };
+  if (error.code === 'not_signed_in') return { state: 'out', why: '' };
   if (error.status === 401 || error.status === 403) return { state: 'out', why: error.message };
   return { state: 'unreachable', why: error.message };
 }

@@ -16,7 +16,7 @@ export function SignIn({ why, onDone }: Props) {
   const [token, setToken] = useState('');
   const [error, setError] = useState('');
   const [isBusy, setIsBusy] = useState(false);
-  const { value: ways } = useAnswer<{ readonly provider: boolean }>('/v1/session/ways');
+  const { value: ways } = useAnswer<Ways>('/v1/session/ways');
   const submit = async (event: Event): Promise<void> => {
     event.preventDefault();
     setIsBusy(true);
@@ -33,9 +33,14 @@ export function SignIn({ why, onDone }: Props) {
   return (
     <section class="card live-narrow" aria-labelledby="sign-in">
       <h1 id="sign-in">Sign in</h1>
-      <p class="note">
-        Open the address that <code>proctor serve</code> printed, or enter an access token.
-      </p>
+      {ways?.provider === true && (
+        <p class="live-below">
+          <a class="live-button live-main-button" href={providerHref()} target="_self">
+            Sign in with your organisation
+          </a>
+        </p>
+      )}
+      <p class="note">{ways && <Hint {...ways} />}</p>
       <form class="live-form" onSubmit={event => void submit(event)}>
         <label>
           <span>Access token</span>
@@ -49,17 +54,14 @@ export function SignIn({ why, onDone }: Props) {
             onInput={event => setToken(event.currentTarget.value)}
           />
         </label>
-        <button type="submit" class="live-button" disabled={isBusy || token.trim() === ''}>
+        <button
+          type="submit"
+          class={`live-button${ways?.provider === true ? '' : ' live-main-button'}`}
+          disabled={isBusy || token.trim() === ''}
+        >
           Sign in
         </button>
       </form>
-      {ways?.provider === true && (
-        <p class="live-below">
-          <a class="live-button" href={providerHref()} target="_self">
-            Sign in with your organisation
-          </a>
-        </p>
-      )}
       <p id="sign-in-error" class="live-error" role="alert">
         {(error || why) && (
           <>
@@ -72,5 +74,27 @@ export function SignIn({ why, onDone }: Props) {
   );
 }
 
-/** The server sends the browser back to this view. */
-const providerHref = (): string => `/login/provider?to=${encodeURIComponent(location.pathname + location.search)}`;
+interface Ways {
+  readonly provider: boolean;
+  /** Whether the address that the server printed signs in. */
+  readonly address: boolean;
+}
+
+function Hint({ provider, address }: Ways) {
+  if (address) {
+    return (
+      <>
+        Open the address that <code>proctor serve</code> printed, or enter an access token.
+      </>
+    );
+  }
+  return (
+    <>{provider ? 'Or enter an access token.' : 'Enter an access token. An administrator can create one for you.'}</>
+  );
+}
+
+/** The server sends the browser back to this view, but not to a sign-in that failed. */
+function providerHref(): string {
+  const { pathname, search } = location;
+  return `/login/provider?to=${encodeURIComponent(pathname.startsWith('/login') ? '/' : pathname + search)}`;
+}

@@ -91,6 +91,11 @@ export class Access {
     return `http://${host}:${this.#port}/${this.#secret ? `#secret=${this.#secret.text}` : ''}`;
   }
 
+  /** Whether the printed address has a secret. */
+  get hasAddressSecret(): boolean {
+    return this.#secret !== undefined;
+  }
+
   /** Whether people sign in at a provider. */
   get hasOidc(): boolean {
     return this.#oidc !== undefined;

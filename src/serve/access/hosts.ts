@@ -62,9 +62,15 @@ function wrongHost(sentence: string): Fault {
 
 /** The address of the client: the proxy's last note behind a proxy, else the other end of the connection. */
 export function clientAddress(incoming: Incoming, isBehindProxy: boolean): string {
-  const noted = isBehindProxy ? headersNamed(incoming, 'x-forwarded-for').at(-1)?.split(',').at(-1)?.trim() : undefined;
-  const address = noted !== undefined && ADDRESS.test(noted) ? noted : (incoming.socket.remoteAddress ?? 'unknown');
-  return network(address);
+  const notes = isBehindProxy ? headersNamed(incoming, 'x-forwarded-for') : [];
+  const noted = withoutPort(notes.at(-1)?.split(',').at(-1)?.trim() ?? '');
+  return network(ADDRESS.test(noted) ? noted : (incoming.socket.remoteAddress ?? 'unknown'));
+}
+
+/** Some proxies also note the port, which differs for each connection of a client. */
+function withoutPort(noted: string): string {
+  const [, v6, v4] = /^(?:\[([^\]]*)\](?::\d{1,5})?|([\d.]+):\d{1,5})$/.exec(noted) ?? [];
+  return v6 ?? v4 ?? noted;
 }
 
 /** Throws for a `--host` value that no browser would send. */

@@ -20,7 +20,9 @@ export function appOf(server: Server, routes: readonly Route[]): Hono<{ Bindings
   for (const route of routes)
     app.on(route.method, route.path.replace(/\{(\w+)\}/g, ':$1'), context => answered(server, route, context));
   app.get('*', context => pageAt(server, context));
-  app.all('*', context => refused(context, httpRefusal(new Fault('not_found', 'There is nothing here.'), undefined)));
+  app.all('*', context =>
+    refused(server, context, httpRefusal(new Fault('not_found', 'There is nothing here.'), undefined)),
+  );
   return app;
 }
 
@@ -40,7 +42,7 @@ async function answered(server: Server, route: Route, context: ServerContext): P
     server.metrics.refused(route.name, refusal.code);
     if (seen.note) seen.note.end(refusal.status >= 500 ? 'failed' : 'refused', refusal.code);
     else server.access.noteRefusal(route, seen.who, refusal.code, context.req.path, correlationId);
-    return refused(context, { ...refusal, message });
+    return refused(server, context, { ...refusal, message });
   }
 }
 
@@ -118,11 +120,23 @@ function answer(route: Route, value: unknown): Response {
 
 const JSON_TYPE = 'application/json; charset=utf-8';
 
-function refused(context: ServerContext, { status, code, message, retryAfterS, fields }: HttpRefusal): Response {
+function refused(server: Server, context: ServerContext, refusal: HttpRefusal): Response {
+  const { status, code, message, retryAfterS, fields } = refusal;
   const wait = retryAfterS === undefined ? {} : { 'retry-after': String(retryAfterS) };
+  if (isOpened(context) && !WITHOUT_PAGES.has(code)) {
+    const page = server.pages.refusal(code, message);
+    return context.body(page.bytes as string, status, { ...page.headers, ...wait });
+  }
   const headers = { ...securityHeaders('api'), ...wait, 'content-type': JSON_TYPE };
   return context.body(JSON.stringify({ error: { code, message, fields } }), status, headers);
 }
+
+/** Whether a person opened the address in a browser, and not a program. */
+const isOpened = ({ req }: ServerContext): boolean =>
+  req.method === 'GET' && req.header('sec-fetch-mode') === 'navigate' && req.header('sec-fetch-dest') === 'document';
+
+/** The viewer could not load its files under such an address. */
+const WITHOUT_PAGES: ReadonlySet<string> = new Set(['wrong_host', 'not_secure']);
 
 /** The viewer, or one of its files. */
 function pageAt(server: Server, context: ServerContext): Response {
@@ -134,7 +148,7 @@ function pageAt(server: Server, context: ServerContext): Response {
   } catch (error) {
     const refusal = httpRefusal(faultOfError(error), undefined);
     server.access.noteRefusal(PAGE, undefined, refusal.code, context.req.path, newCorrelationId());
-    return refused(context, refusal);
+    return refused(server, context, refusal);
   }
 }
 

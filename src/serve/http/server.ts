@@ -4,8 +4,9 @@ import { ReadingThreads } from '../../verbs/reading/reading-threads.ts';
 import { BusyFault } from '../operation/busy-fault.ts';
 import type { Access } from '../access/access.ts';
 import { LiveHub } from '../live/hub.ts';
+import { ScriptLive } from '../live/script-live.ts';
 import type { ServerLog } from '../operation/log.ts';
-import { ClientSlots } from '../operation/slots.ts';
+import { uploadSlots, viewerSlots } from '../operation/slots.ts';
 import type { ServerMetrics } from '../operation/metrics.ts';
 import { ScriptRunner } from '../orders/script-runner.ts';
 import type { Orders } from '../orders/orders.ts';
@@ -38,8 +39,11 @@ export class Server {
   readonly evidence: EvidenceData;
   readonly history: HistoryData;
   readonly files: FileData;
-  readonly uploads = new ClientSlots({ max: 4, perIdentity: 2 });
+  readonly uploads = uploadSlots(4, 2);
+  /** Streams of events that are open. */
+  readonly viewers = viewerSlots();
   readonly live = new LiveHub();
+  readonly scriptLive = new ScriptLive();
   /** Runs of published scripts. */
   readonly scripts: ScriptRunner;
   readonly scriptRuns: ScriptRunList;
@@ -84,10 +88,10 @@ export class Server {
 
   /** The metrics of this moment. They answer also while the database does not. */
   async measured(): Promise<{ readonly text: string; readonly type: string }> {
-    const { metrics, live, runs, orders } = this;
+    const { metrics, viewers, runs, orders, scripts } = this;
     await this.#team?.sample();
-    const open = orders.open().map(({ ordered: { kind }, state }) => ({ kind, state }));
-    metrics.sample({ viewers: live.counts.viewers, runFolders: runs.places().length, orders: open });
+    const open = [...orders.open().map(({ ordered: { kind }, state }) => ({ kind, state })), ...scripts.open()];
+    metrics.sample({ viewers: viewers.count, runFolders: runs.places().length, orders: open });
     return metrics.text();
   }
 
@@ -99,6 +103,7 @@ export class Server {
   drain(): void {
     this.#isDraining = true;
     this.live.close();
+    this.scriptLive.drain();
     this.#team?.drain();
   }
 }

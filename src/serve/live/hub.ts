@@ -1,6 +1,5 @@
 import type { ServerResponse } from 'node:http';
 import { cursorOf, RUN_START } from '../../verbs/run-cursor.ts';
-import { BusyFault } from '../operation/busy-fault.ts';
 import { type Followed, RunChannel } from './channel.ts';
 import { LIVE_LIMITS, type LiveLimits } from './live-limits.ts';
 import { Viewer } from './viewer.ts';
@@ -27,12 +26,6 @@ export class LiveHub {
   /** The number of viewers, and of runs that are followed. */
   get counts(): { readonly viewers: number; readonly runs: number } {
     return { viewers: this.#viewers, runs: this.#channels.size };
-  }
-
-  /** Refuses a viewer that would exceed the limit. */
-  checkRoom(): void {
-    if (this.#viewers >= this.#limits.viewersMax)
-      throw new BusyFault('too_many_viewers', `${this.#limits.viewersMax} viewers are connected. Try again later.`, 30);
   }
 
   view(place: Followed, to: ServerResponse, { after, isAllowed }: ViewerOptions = {}): void {

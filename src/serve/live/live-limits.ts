@@ -1,6 +1,5 @@
 /** The limits of live views. Tests shorten them. */
 export interface LiveLimits {
-  readonly viewersMax: number;
   /** The time between two frames. */
   readonly frameMs: number;
   /** A viewer with more bytes waiting is cut off. It reconnects where it was. */
@@ -14,7 +13,6 @@ export interface LiveLimits {
 }
 
 export const LIVE_LIMITS: LiveLimits = {
-  viewersMax: 1_000,
   frameMs: 250,
   waitingBytesMax: 1024 * 1024,
   beatMs: 15_000,

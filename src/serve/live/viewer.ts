@@ -19,7 +19,7 @@ export class Viewer {
       this.#isOver = true;
       onGone();
     });
-    to.writeHead(200, HEADERS);
+    to.writeHead(200, EVENT_STREAM);
     to.write('retry: 1000\n\n');
   }
 
@@ -65,7 +65,8 @@ export class Viewer {
   }
 }
 
-const HEADERS = {
+/** The headers of a stream of server-sent events. */
+export const EVENT_STREAM = {
   'content-type': 'text/event-stream; charset=utf-8',
   'cache-control': 'no-store',
   // Otherwise nginx would collect events before it forwards them.

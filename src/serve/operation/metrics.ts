@@ -26,7 +26,7 @@ export class ServerMetrics {
   sample({ viewers, runFolders, orders }: ServerSample): void {
     this.#viewers.set(viewers);
     this.#folders.set(runFolders);
-    for (const kind of ['suite', 'intent'])
+    for (const kind of ['suite', 'intent', 'script'])
       for (const state of ['waiting', 'running'])
         this.#orders.set({ kind, state }, orders.filter(one => one.kind === kind && one.state === state).length);
   }

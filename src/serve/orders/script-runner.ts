@@ -72,6 +72,13 @@ export class ScriptRunner {
     this.#startNext();
   }
 
+  /** The runs that wait, and those that run here. */
+  open(): readonly { readonly kind: 'script'; readonly state: 'waiting' | 'running' }[] {
+    const waiting = this.#waiting.map(() => ({ kind: 'script', state: 'waiting' }) as const);
+    const running = Array.from(this.#running, () => ({ kind: 'script', state: 'running' }) as const);
+    return [...waiting, ...running];
+  }
+
   /** What only this process knows about a run. */
   live(runId: string): LiveRun {
     const index = this.#waiting.findIndex(one => one.runId === runId);

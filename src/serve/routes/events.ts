@@ -17,17 +17,19 @@ export const runEventsRoute = route({
   }),
   gives: { media: 'text/event-stream' },
   refuses: { too_many_viewers: 503 },
-  act: ({ params, query }, { server, request, incoming }) => {
+  act: ({ params, query }, { server, who, request, incoming }) => {
     // A case names the run of a script or an agent that answers it.
     const place = attemptRun(server.home, params.run_id) ?? runAt(params.run_id, server);
     server.checkReady();
-    server.live.checkRoom();
     const after = request.headers.get('last-event-id') ?? query.after;
     // A view can outlive the session or token that opened it.
     const isAllowed = async (): Promise<boolean> => {
-      const who = await server.access.identify(incoming);
-      return who !== undefined && allows(who.role, 'viewer');
+      const now = await server.access.identify(incoming);
+      return now !== undefined && allows(now.role, 'viewer');
     };
-    return new Streamed(to => server.live.view(place, to, { ...(after !== undefined && { after }), isAllowed }));
+    return new Streamed(to => {
+      server.viewers.hold(who.id, to);
+      server.live.view(place, to, { ...(after !== undefined && { after }), isAllowed });
+    });
   },
 });

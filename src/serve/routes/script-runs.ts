@@ -1,4 +1,3 @@
-import type { ServerResponse } from 'node:http';
 import * as z from 'zod/mini';
 import { matching, record } from '../../contracts/shape.ts';
 import { noRun } from '../../publish/script-runs.ts';
@@ -42,14 +41,14 @@ const showScriptRunRoute = route({
   why: 'Shows a run of a published script as its user sees it.',
   params,
   gives: scriptRunView,
-  act: (input, asking) => viewNow(input.params.run_id, asking),
+  act: (input, asking) => {
+    checkOwn(input.params.run_id, asking, 'viewer');
+    return viewOf(input.params.run_id, asking.server);
+  },
 });
 
-function viewNow(runId: string, asking: RouteContext): ScriptRunView {
-  checkOwn(runId, asking, 'viewer');
-  const { server } = asking;
-  return publishedRunView(server.cwd, runId, server.scripts.live(runId));
-}
+const viewOf = (runId: string, { cwd, scripts }: RouteContext['server']): ScriptRunView =>
+  publishedRunView(cwd, runId, scripts.live(runId));
 
 const scriptRunEventsRoute = route({
   name: 'scriptRunEvents',
@@ -59,42 +58,16 @@ const scriptRunEventsRoute = route({
   why: 'Sends the same view whenever it changes, until the run has ended.',
   params,
   gives: { media: 'text/event-stream' },
-  act: (input, asking) => {
-    viewNow(input.params.run_id, asking);
-    return new Streamed(to => follow(to, () => viewNow(input.params.run_id, asking)));
+  refuses: { too_many_viewers: 503 },
+  act: ({ params: { run_id: runId } }, asking) => {
+    checkOwn(runId, asking, 'viewer');
+    const { server, who } = asking;
+    return new Streamed(to => {
+      server.viewers.hold(who.id, to);
+      server.scriptLive.follow(runId, to, () => viewOf(runId, server));
+    });
   },
 });
-
-/** Every event has the whole view, so a client that connects again has missed nothing. */
-function follow(to: ServerResponse, view: () => ScriptRunView): void {
-  to.writeHead(200, { 'content-type': 'text/event-stream; charset=utf-8', 'cache-control': 'no-store' });
-  let last = '';
-  let quietMs = 0;
-  const timer = setInterval(look, LOOK_MS);
-  to.once('close', () => clearInterval(timer));
-  function look(): void {
-    quietMs += LOOK_MS;
-    // A client that does not read gets the newest view later, instead of all of them.
-    if (to.writableNeedDrain) return;
-    try {
-      const now = view();
-      const { elapsed_ms: _, ...lasting } = now;
-      const text = JSON.stringify(lasting);
-      if (text === last && quietMs < QUIET_MS_MAX) return;
-      quietMs = 0;
-      last = text;
-      to.write(`event: view\ndata: ${JSON.stringify(now)}\n\n`);
-      if (now.state !== 'waiting' && now.state !== 'running') to.end('event: ended\ndata: {}\n\n');
-    } catch {
-      to.end();
-    }
-  }
-  look();
-}
-
-const LOOK_MS = 500;
-/** Proxies close connections that stay quiet for a minute. */
-const QUIET_MS_MAX = 20_000;
 
 const downloadScriptFileRoute = route({
   name: 'downloadScriptFile',

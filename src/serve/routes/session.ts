@@ -48,8 +48,8 @@ export const signInWaysRoute = route({
   path: '/v1/session/ways',
   role: 'anyone',
   why: 'Says how people can sign in.',
-  gives: record({ provider: z.boolean() }),
-  act: (_, { server }) => ({ provider: server.access.hasOidc }),
+  gives: record({ provider: z.boolean(), address: z.boolean() }),
+  act: (_, { server: { access } }) => ({ provider: access.hasOidc, address: access.hasAddressSecret }),
 });
 
 export const beginLoginRoute = route({

@@ -7,7 +7,7 @@ import type { AttemptClaim, Queue, QueueOverview, QueueWait, Settlement, WorkerO
 import { assertSettlement } from '../../queue/requests.ts';
 import { blobBytes } from '../../store/blob-bytes.ts';
 import type { BlobStore } from '../../store/store.ts';
-import { ClientSlots } from '../operation/slots.ts';
+import { uploadSlots } from '../operation/slots.ts';
 import type { TeamMetrics } from '../operation/team-metrics.ts';
 import { ClaimDesk } from './claim-desk.ts';
 import { ClaimTickets, notYours, requestBlobOf } from './claim-tickets.ts';
@@ -21,7 +21,7 @@ export interface TicketedClaim {
 
 /** The queue of a team, as its server opens it to workers. A worker sees only what its token holds. */
 export class TeamQueue {
-  readonly uploads = new ClientSlots({ max: 16, perIdentity: 16 });
+  readonly uploads = uploadSlots(16, 16);
   /** The queue itself, for the suites of this server. */
   readonly queue: Queue;
   readonly contact: QueueContact;

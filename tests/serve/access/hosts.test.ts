@@ -96,6 +96,10 @@ test('the address of a client is the last note of the proxy, and a /64 of IPv6',
   expect(from('10.0.0.1', true, '6.6.6.6, 7.7.7.7')).toBe('7.7.7.7');
   expect(from('10.0.0.1', true, '6.6.6.6', '7.7.7.7')).toBe('7.7.7.7');
   expect(from('10.0.0.1', true, '<script>')).toBe('10.0.0.1');
+  // A client has a port for each connection, so a port would give it a new limit each time.
+  expect(from('10.0.0.1', true, '7.7.7.7:51234')).toBe('7.7.7.7');
+  expect(from('10.0.0.1', true, '[2001:db8:1:2::5]:51234')).toBe('2001:db8:1:2::/64');
+  expect(from('10.0.0.1', true, '[2001:db8:1:2::5]')).toBe('2001:db8:1:2::/64');
   expect(from('::ffff:10.0.0.1', false)).toBe('10.0.0.1');
   expect(from('2001:db8:1:2:3:4:5:6', false)).toBe('2001:db8:1:2::/64');
   expect(from('2001:db8::5', false)).toBe('2001:db8:0:0::/64');

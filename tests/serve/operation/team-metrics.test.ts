@@ -142,14 +142,27 @@ test.each([
 test('a server without a queue has no metrics of one', async () => {
   const { text, value } = await measured(await world());
   expect(text).not.toMatch(/proctor_(?:queue|slots|workers|attempt|claim)/);
-  expect(value('proctor_orders{kind="suite",state="running"}')).toBe(0);
+  for (const kind of ['suite', 'intent', 'script'])
+    expect(value(`proctor_orders{kind="${kind}",state="running"}`)).toBe(0);
   expect(value('proctor_run_folders')).toBe(0);
 });
 
-test('the documentation names every metric', async () => {
+test('the documentation names every metric and its type, and no other', async () => {
   const { text } = await measured(await world({ team: { queue: new MemoryQueue() } }));
-  const names = [...text.matchAll(/^# TYPE (proctor_\w+)/gm)].map(([, name = '']) => name);
+  const shown = [...text.matchAll(/^# TYPE (proctor_\w+) (\w+)$/gm)].map(([, name, type]) => `${name} ${type}`);
   const docs = readFileSync(path.join(ROOT, 'docs', 'serve.md'), 'utf8');
-  expect(names.length).toBeGreaterThan(15);
-  expect(names.filter(name => !docs.includes(`\`${name}\``))).toEqual([]);
+  const written = [...docs.matchAll(/^\| `(proctor_\w+)` \| (\w+) \|/gm)].map(([, name, type]) => `${name} ${type}`);
+  expect(shown.length).toBeGreaterThan(15);
+  expect(written.sort()).toEqual(shown.sort());
+});
+
+test('names and types follow the conventions of Prometheus', async () => {
+  const { text } = await measured(await world({ team: { queue: new MemoryQueue() } }));
+  const shown = [...text.matchAll(/^# TYPE (proctor_\w+) (\w+)$/gm)];
+  for (const [, name = '', type] of shown) {
+    expect(text).toContain(`# HELP ${name} `);
+    expect(name.endsWith('_total'), name).toBe(type === 'counter');
+    if (type === 'histogram') expect(name).toMatch(/_seconds$/);
+    expect(name).not.toMatch(/_(?:ms|milliseconds|minutes|kb|mb|count|sum|bucket|info)$/);
+  }
 });
