@@ -102,9 +102,9 @@ export class Access {
   }
 
   /** Refuses a Host that is not this server's, so that another site's name cannot lead here. */
-  checkHost(incoming: Incoming): void {
+  checkHost(incoming: Incoming): Place | undefined {
     // Probes come from the machine itself, not through the proxy, and learn nothing but a state.
-    if (!isRead(incoming) || !PROBES.has(incoming.url ?? '')) this.#place(incoming);
+    return isRead(incoming) && PROBES.has(incoming.url ?? '') ? undefined : this.#place(incoming);
   }
 
   /** Finds out who asks; undefined for a client that has not signed in. Refuses wrong, expired and revoked tokens. */
@@ -125,9 +125,8 @@ export class Access {
   }
 
   /** Refuses a request that another site made a browser send. */
-  checkOrigin(incoming: Incoming, who: Identity | undefined): void {
-    if (who !== undefined || !isRead(incoming))
-      refuseForeignPage(incoming, who?.via ?? 'none', this.#place(incoming).origin);
+  checkOrigin(incoming: Incoming, who: Identity | undefined, place: Place | undefined): void {
+    if (who !== undefined || !isRead(incoming)) refuseForeignPage(incoming, who?.via ?? 'none', place?.origin);
   }
 
   /**

@@ -6,7 +6,7 @@ import { type Incoming, type SEVERAL, oneHeader } from './incoming.ts';
  * Refuses a request that a page of another site made a browser send. A browser adds cookies by itself, but never an
  * Authorization header. Without either, only headers that are there can refuse: programs may sign in without a browser.
  */
-export function refuseForeignPage(incoming: Incoming, via: Identity['via'], origin: string): void {
+export function refuseForeignPage(incoming: Incoming, via: Identity['via'], origin: string | undefined): void {
   if (via === 'token') return;
   const isAct = !isRead(incoming);
   const from = oneHeader(incoming, 'origin');

@@ -56,7 +56,7 @@ interface Seen {
 async function act(server: Server, route: Route, context: ServerContext, seen: Seen): Promise<Response> {
   const { raw } = context.req;
   const { incoming, outgoing } = context.env;
-  server.access.checkHost(incoming);
+  const place = server.access.checkHost(incoming);
   const who = await server.access.identify(incoming);
   seen.who = who;
   await server.access.checkRate(who, incoming);
@@ -64,7 +64,7 @@ async function act(server: Server, route: Route, context: ServerContext, seen: S
     if (who === undefined) throw new Fault('not_signed_in', 'Sign in first, or send a token.');
     if (!allows(who.role, route.role)) throw new Fault('role_too_low', `This needs the role ${route.role}.`);
   }
-  server.access.checkOrigin(incoming, who);
+  server.access.checkOrigin(incoming, who, place);
   const input = await inputOf(route, raw, context.req.param());
   const { correlationId } = seen;
   const asking = {
