@@ -40,6 +40,8 @@ export class Server {
   readonly history: HistoryData;
   readonly files: FileData;
   readonly uploads = uploadSlots(4, 2);
+  /** Forms and orders above 1 MiB, of up to 256 MiB each. */
+  readonly largeBodies = uploadSlots(32, 8);
   /** Streams of events that are open. */
   readonly viewers = viewerSlots();
   readonly live = new LiveHub();

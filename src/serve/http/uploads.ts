@@ -5,6 +5,7 @@ import { codeOf, Fault, fullDisk } from '../../base/fault.ts';
 import { newCorrelationId } from '../../base/ids.ts';
 import { OWN_FILE, OWN_FOLDER } from '../../base/private.ts';
 import { makeServerFolder } from '../../publish/server-folder.ts';
+import type { ClientSlots } from '../operation/slots.ts';
 
 /** A new folder for what a client sends. */
 export function makeUploadFolder(home: string): string {
@@ -26,6 +27,14 @@ export function dropPassing(home: string): void {
 }
 
 const uploadsIn = (home: string): string => path.join(home, 'server', 'uploads');
+
+/** Takes a slot for a body that may be large. Small bodies are cheap, and programs send many at once. */
+export function takeForBody(slots: ClientSlots, identity: string, request: Request): () => void {
+  const stated = request.headers.get('content-length');
+  return stated !== null && Number(stated) <= SMALL_BYTES ? () => undefined : slots.take(identity);
+}
+
+const SMALL_BYTES = 1024 ** 2;
 
 /** A body that was stored as a file. */
 export interface ReceivedBody {

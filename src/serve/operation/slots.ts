@@ -45,12 +45,12 @@ export class ClientSlots {
   }
 }
 
-/** For routes that receive and check large files. */
+/** For routes that receive large bodies. */
 export const uploadSlots = (max: number, perIdentity: number): ClientSlots =>
   new ClientSlots({
     max,
     perIdentity,
-    busy: () => new BusyFault('too_many_uploads', 'Too many uploads are being checked. Try again in a few seconds.', 5),
+    busy: () => new BusyFault('too_many_uploads', 'Too many uploads are under way. Try again in a few seconds.', 5),
   });
 
 /** For streams that stay open as long as somebody looks. */

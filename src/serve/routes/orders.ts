@@ -9,6 +9,7 @@ import { suiteLife } from '../../verbs/suite-process.ts';
 import { idempotencyKey } from '../http/input.ts';
 import { type RefusalStatus, madeRun, route } from '../http/route.ts';
 import type { Server } from '../http/server.ts';
+import { takeForBody } from '../http/uploads.ts';
 import { suiteOrderIn, SUITE_ORDER_BYTES_MAX } from '../http/suite-order-body.ts';
 import type { OrderView } from '../orders/order-terms.ts';
 import { suiteOrderOf, suiteOrderShape } from '../orders/suite-order.ts';
@@ -60,11 +61,16 @@ export const startSuiteRoute = route({
   },
   gives: orderState,
   status: 202,
-  refuses: SUITE_REFUSALS,
+  refuses: { ...SUITE_REFUSALS, too_many_uploads: 429 },
   made: madeRun,
   act: async (_, { server, who, request }) => {
     const key = idempotencyKey(request) ?? null;
-    return server.orders.place(suiteOrderOf(await suiteOrderIn(request), who.id, key), who.quotas);
+    const free = takeForBody(server.largeBodies, who.id, request);
+    try {
+      return server.orders.place(suiteOrderOf(await suiteOrderIn(request), who.id, key), who.quotas);
+    } finally {
+      free();
+    }
   },
 });
 

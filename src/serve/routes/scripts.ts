@@ -21,6 +21,8 @@ import { allows, isRole } from '../access/roles.ts';
 import { idempotencyKey } from '../http/input.ts';
 import { type ReceivedForm, receiveForm } from '../http/multipart.ts';
 import { madeRun, route } from '../http/route.ts';
+import type { Server } from '../http/server.ts';
+import { takeForBody } from '../http/uploads.ts';
 
 const name = () => matching(SCRIPT_NAME, 'the name of a script');
 const NOT_THERE = { no_script: 404, no_version: 404, not_offered: 404, foreign_script: 409 } as const;
@@ -83,10 +85,11 @@ const publishScriptRoute = route({
     withdrawn: 409,
     script_busy: 409,
     foreign_script: 409,
+    too_many_uploads: 429,
   },
   act: async ({ query }, { server, who, request }) => {
     server.checkReady();
-    const form = await receiveForm(request, server.home, UPLOAD_BYTES_MAX);
+    const form = await formOf(request, server, who);
     try {
       const folder = folderOf(form);
       return await publishScript(folder, { cwd: server.cwd, by: who.id, draft: query.draft === 'true' });
@@ -95,6 +98,15 @@ const publishScriptRoute = route({
     }
   },
 });
+
+async function formOf(request: Request, server: Server, who: Identity): Promise<ReceivedForm> {
+  const free = takeForBody(server.largeBodies, who.id, request);
+  try {
+    return await receiveForm(request, server.home, UPLOAD_BYTES_MAX);
+  } finally {
+    free();
+  }
+}
 
 /** Writes the files of an upload to a folder. `publishScript` then checks the folder like one on this machine. */
 function folderOf({ files }: ReceivedForm): string {
@@ -170,13 +182,21 @@ const runPublishedRoute = route({
   body: { upload: ['multipart/form-data'], bytesMax: UPLOAD_BYTES_MAX },
   gives: record({ run_id: z.string(), position: z.nullable(count()) }),
   status: 202,
-  refuses: { ...NOT_THERE, bad_inputs: 422, withdrawn: 409, version_changed: 409, run_exists: 409, queue_full: 429 },
+  refuses: {
+    ...NOT_THERE,
+    bad_inputs: 422,
+    withdrawn: 409,
+    version_changed: 409,
+    run_exists: 409,
+    queue_full: 429,
+    too_many_uploads: 429,
+  },
   made: madeRun,
   act: async ({ params, query }, { server, who, request }) => {
     server.checkReady();
     const key = idempotencyKey(request);
     checkMayRun(server.cwd, params.name, query.version, mayRunOf(who));
-    const form = await receiveForm(request, server.home, UPLOAD_BYTES_MAX);
+    const form = await formOf(request, server, who);
     try {
       const repeated = form.texts.find(([field], index) => form.texts.findIndex(([one]) => one === field) < index);
       if (repeated) throw new Fault('invalid_input', 'The form has a field twice.');

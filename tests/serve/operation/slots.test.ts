@@ -1,4 +1,6 @@
-import { get, type IncomingMessage } from 'node:http';
+import { get, type IncomingMessage, request } from 'node:http';
+import { readdirSync } from 'node:fs';
+import path from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { viewerSlots } from '../../../src/serve/operation/slots.ts';
 import { stagePublished } from '../../../src/verbs/publish/run-published.ts';
@@ -50,4 +52,49 @@ test('one user with many open streams takes no live view from others, and leaves
   await expect.poll(viewers, { timeout: 30_000 }).toBe('1');
   expect((await open(`Bearer ${secret}`)).statusCode).toBe(200);
   await send(here, 'POST', `/v1/script-runs/${runId}/cancel`, [you]);
+});
+
+test('one user cannot fill the disk with many large forms at once, and small forms are not counted', async () => {
+  const project = new PublishWorld();
+  project.file('run.sh', 'true\n');
+  await publishScript('tool', { cwd: project.cwd });
+  const here = await world({ cwd: project.cwd });
+  const { port, secret } = here;
+  const authorization = `Bearer ${secret}`;
+  const type = 'multipart/form-data; boundary=b';
+  /** Sends the beginning of a form, and waits for the answer to the rest. */
+  const begin = (length: string | undefined): Promise<number> =>
+    new Promise((resolve, reject) => {
+      const headers = {
+        authorization,
+        'content-type': type,
+        ...(length !== undefined && { 'content-length': length }),
+      };
+      const path = '/v1/scripts/echo/runs';
+      const asked = request({ port, host: '127.0.0.1', path, method: 'POST', agent: false, headers });
+      asked.on('response', ({ statusCode = 0 }) => resolve(statusCode));
+      asked.on('error', reject);
+      asked.write('--b\r\ncontent-disposition: form-data; name="a"; filename="a"\r\n\r\n');
+      onTestFinished(() => void asked.on('error', () => undefined).destroy());
+    });
+  const answers = [...Array<string>(7).fill('200000000'), undefined].map(length => begin(length).catch(() => 0));
+  const folders = () => readdirSync(path.join(project.home, 'server', 'uploads')).length;
+  await expect.poll(folders, { timeout: 30_000 }).toBe(8);
+  expect(await begin('200000000')).toBe(429);
+  expect(await begin(undefined)).toBe(429);
+  const small = '--b\r\ncontent-disposition: form-data; name="a"\r\n\r\nx\r\n--b--\r\n';
+  const form = await send(
+    here,
+    'POST',
+    '/v1/scripts/echo/runs',
+    [
+      ['Authorization', authorization],
+      ['Content-Type', type],
+    ],
+    small,
+  );
+  expect(form.status).toBe(422);
+  expect(form.code).toBe('bad_inputs');
+  await here.stop();
+  expect(await Promise.all(answers)).toEqual(Array(8).fill(0));
 });
