@@ -38,7 +38,7 @@ export function Viewer() {
         </a>
         <nav class="live-menu" aria-label="Views">
           {menu.map(({ label, href }) => (
-            <a key={href} href={href} aria-current={isAt(place, href) ? 'page' : undefined}>
+            <a key={href} href={href} aria-current={isAt(place, href, menu[0]?.href) ? 'page' : undefined}>
               {label}
             </a>
           ))}
@@ -54,10 +54,10 @@ export function Viewer() {
   );
 }
 
-const isAt = ({ path }: Place, href: string): boolean =>
+const isAt = ({ path }: Place, href: string, start: string | undefined): boolean =>
   path === href ||
   path.startsWith(`${href}/`) ||
-  (path === '/' && href === '/runs') ||
+  (path === '/' && href === start) ||
   (path.startsWith('/script-runs/') && href === '/scripts');
 
 interface ContentProps {

@@ -230,6 +230,7 @@ function rowOf(id: string, run: Listed, state: RunState): RunRow {
     duration_ms: run.durationMs ?? null,
     progress: run.progress ?? null,
     position: null,
-    verdicts: judged ? { passed: judged.passed, failed: judged.failed, total: judged.total } : null,
+    // A case without expectations has no verdict, although its evaluation counts it as passed.
+    verdicts: judged ? { passed: judged.passed - judged.unjudged, failed: judged.failed, total: judged.total } : null,
   };
 }

@@ -159,6 +159,16 @@ describe('the report on a suite run', () => {
   });
 });
 
+test('a case without expectations is answered, and neither passed nor failed', async () => {
+  const agent = new Agent({});
+  place.file('plain.json', JSON.stringify([{ id: 'plain', input: { user: 'x' } }]));
+  const runId = 'plain';
+  await runSuite({ cases: 'plain.json', cwd: place.cwd, baseUrl: await agent.start(), as: 'new', runId });
+  const { body } = (await project.json(`/v1/runs/${runId}`)) as { readonly body: object };
+  expect(body).toMatchObject({ status: 'answered', verdicts: { passed: 0, failed: 0, total: 1 } });
+  expect(body).toMatchObject({ subject: expect.stringContaining('1 of 1 case, 0 passed, 0 failed') });
+});
+
 test('a running suite shows finished cases with their answers, and the attempts of the others', async () => {
   let release = (): void => undefined;
   const released = new Promise<void>(resolve => (release = resolve));

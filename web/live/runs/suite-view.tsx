@@ -84,7 +84,7 @@ function topOf(run: RunRow): {
 const capital = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
 
 function sentenceOf({ state, status, progress, verdicts, position }: RunRow): string {
-  if (verdicts) {
+  if (verdicts && verdicts.passed + verdicts.failed > 0) {
     const { passed, failed, total } = verdicts;
     const rest = failed > 0 ? `, ${count(failed)} failed` : '';
     return `${count(passed)} of ${plural(total, 'case')} passed${rest}.`;
