@@ -40,13 +40,10 @@ export async function bareRate(
 }
 
 /**
- * pg-boss alone, and a row for each report: the least that a queue with this engine can do. It settles all jobs of a fetch in
- * one transaction. Returns attempts per second.
+ * pg-boss alone, and a row for each report: the least that a queue with this engine can do. Each of its `workers` takes
+ * `free` jobs at once, and settles them in one transaction. Returns attempts per second.
  */
-export async function engineRate(
-  url: string,
-  { attempts, free, ask, report }: { attempts: number; free: number; ask: string; report: string },
-): Promise<number> {
+export async function engineRate(url: string, { attempts, workers, free, ask, report }: EngineLoad): Promise<number> {
   const pool = new pg.Pool({ connectionString: url, max: 4 });
   const boss = await bareEngine(url);
   try {
@@ -60,23 +57,34 @@ export async function engineRate(
       }));
       await boss.insert('rate', jobs);
     }
-    for (let left = attempts; left > 0; ) {
-      const jobs = await boss.fetch('rate', { batchSize: free });
-      const client = await pool.connect();
-      await client.query('begin');
-      const db = { executeSql: async (text: string, values?: unknown[]) => client.query(text, values) };
-      const ids = jobs.map(({ id }) => id);
-      await boss.complete('rate', ids, undefined, { db });
-      await client.query('insert into bare_report select unnest($1::uuid[]), $2', [ids, report]);
-      await client.query('commit');
-      client.release();
-      left -= jobs.length;
-    }
+    const work = async (): Promise<void> => {
+      for (;;) {
+        const jobs = await boss.fetch('rate', { batchSize: free });
+        if (jobs.length === 0) return;
+        const client = await pool.connect();
+        await client.query('begin');
+        const db = { executeSql: async (text: string, values?: unknown[]) => client.query(text, values) };
+        const ids = jobs.map(({ id }) => id);
+        await boss.complete('rate', ids, undefined, { db });
+        await client.query('insert into bare_report select unnest($1::uuid[]), $2', [ids, report]);
+        await client.query('commit');
+        client.release();
+      }
+    };
+    await Promise.all(Array.from({ length: workers }, work));
     return (attempts * 1000) / (performance.now() - startedMs);
   } finally {
     await boss.stop({ graceful: false });
     await pool.end();
   }
+}
+
+export interface EngineLoad {
+  readonly attempts: number;
+  readonly workers: number;
+  readonly free: number;
+  readonly ask: string;
+  readonly report: string;
 }
 
 const INSERTED = 1_000;

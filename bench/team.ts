@@ -10,6 +10,7 @@ import type { AddressInfo } from 'node:net';
 import { loadavg, tmpdir } from 'node:os';
 import path from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
+import pg from 'pg';
 import { migrateQueueTables } from '../src/verbs/queue.ts';
 import { runQueueWorker } from '../src/verbs/worker.ts';
 import { TestPostgres } from '../tests/support/postgres.ts';
@@ -81,7 +82,7 @@ interface Watching {
 interface Watched {
   readonly samples: readonly Sample[];
   /** From offer to begin, per minute, by the clock of PostgreSQL. */
-  readonly claims: readonly { readonly p50Ms: number; readonly p99Ms: number }[];
+  readonly claims: readonly ReturnType<ClaimTimes['take']>[];
   readonly perS: number;
   readonly serverCpu: number;
   readonly databaseCpu: number;
@@ -103,7 +104,8 @@ async function watch({ server, postgres, url, conductor, startedMs, endMs }: Wat
   const from = cpuOf();
   let [now, nowMs] = [from, startedMs];
   const samples: Sample[] = [];
-  const claims: { p50Ms: number; p99Ms: number }[] = [];
+  const claims: ReturnType<ClaimTimes['take']>[] = [];
+  const times = new ClaimTimes(url);
   while (child.exitCode === null && performance.now() < endMs) {
     await wait(SAMPLE_MS);
     if (child.exitCode !== null) break;
@@ -124,25 +126,60 @@ async function watch({ server, postgres, url, conductor, startedMs, endMs }: Wat
     const load = Number(loadavg()[0]?.toFixed(1));
     samples.push({ second, serverMb: Math.round(rssMbOf(server.pid)), sessions, begun, load });
     if (samples.length % (60_000 / SAMPLE_MS) !== 0) continue;
-    claims.push(await claimTimes(postgres, url));
+    claims.push(times.take());
     console.error(JSON.stringify({ ...samples.at(-1), ...claims.at(-1) }));
   }
+  await times.stop();
   const cores = now.map((ms, index) => (ms - (from[index] ?? 0)) / (nowMs - startedMs));
   const [serverCpu = 0, databaseCpu = 0, conductorCpu = 0] = cores;
   const { begun = 0, second = 1 } = samples.at(-1) ?? {};
   return { samples, claims, perS: begun / second, serverCpu, databaseCpu, conductorCpu };
 }
 
-/** Of the attempts of the last minute. */
-async function claimTimes(postgres: TestPostgres, url: string): Promise<{ p50Ms: number; p99Ms: number }> {
-  const [row] = await postgres.sql<{ p50: number; p99: number }>(
-    `select percentile_cont(0.5) within group (order by ms) as p50, percentile_cont(0.99) within group (order by ms) as p99
-       from (select (extract(epoch from b.at - j.created_on) * 1000)::float8 as ms
-               from proctor.begun b join proctor_queue.job_common j on j.name = b.queue and j.id = b.job
-              where b.at > now() - interval '60 seconds') x`,
-    url,
-  );
-  return { p50Ms: Math.round(row?.p50 ?? 0), p99Ms: Math.round(row?.p99 ?? 0) };
+/**
+ * How long attempts waited for a worker, by the clock of PostgreSQL. Their jobs are gone when they end, so it looks more often
+ * than an attempt lasts.
+ */
+class ClaimTimes {
+  readonly #client: pg.Client;
+  readonly #seen = new Set<string>();
+  readonly #looking: Promise<void>;
+  #waitedMs: number[] = [];
+  #isOver = false;
+
+  constructor(url: string) {
+    this.#client = new pg.Client({ connectionString: url });
+    this.#looking = this.#look();
+  }
+
+  async #look(): Promise<void> {
+    await this.#client.connect();
+    while (!this.#isOver) {
+      const { rows } = await this.#client.query<{ id: string; ms: number }>(
+        `select id::text, (extract(epoch from started_on - created_on) * 1000)::float8 as ms
+           from proctor_queue.job_common where state = 'active'`,
+      );
+      for (const { id, ms } of rows) {
+        if (!this.#seen.has(id)) this.#waitedMs.push(ms);
+        this.#seen.add(id);
+      }
+      await wait(LATENCY_MS / 3);
+    }
+    await this.#client.end();
+  }
+
+  async stop(): Promise<void> {
+    this.#isOver = true;
+    await this.#looking;
+  }
+
+  /** Since the last call. */
+  take(): { readonly p50Ms: number; readonly p99Ms: number; readonly attempts: number } {
+    const sorted = this.#waitedMs.toSorted((a, b) => a - b);
+    this.#waitedMs = [];
+    const at = (share: number): number => Math.round(sorted[Math.floor(sorted.length * share)] ?? 0);
+    return { p50Ms: at(0.5), p99Ms: at(0.99), attempts: sorted.length };
+  }
 }
 
 interface Ended extends Watched {

@@ -46,7 +46,8 @@ export async function askUntil<Answer>(
     const { count } = hint;
     const answer = await ask();
     const leftMs = endMs - nowMs();
-    if (!isEmpty(answer) || leftMs <= 0 || signal?.aborted === true) return answer;
+    if (!isEmpty(answer) || leftMs <= 0) return answer;
     if (hint.count === count) await hint.wait({ waitMs: Math.min(leftMs, pollMs), ...(signal && { signal }) });
+    if (signal?.aborted === true) return answer;
   }
 }

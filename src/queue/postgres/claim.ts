@@ -77,7 +77,7 @@ async function begin(
   if (jobs.some(({ data }) => !allowsScript(scripts, data.request))) throw new NotAllowed();
   // Without a key it has no outcome. Left in the queue, it would stop every worker.
   const unsound = fetched.filter(job => !jobs.includes(job)).map(({ id }) => id);
-  if (unsound.length > 0) await engine.complete(queue, unsound, session);
+  if (unsound.length > 0) await engine.end(queue, unsound, session);
   if (jobs.length === 0) return [];
   const keys = jobs.map(({ data }) => data.request.key);
   const begun = await session.rows<{ key: string; claim: string; at_ms: number }>(
@@ -123,7 +123,7 @@ function isSound({ id, data }: FetchedJob<JobData>, queue: string): boolean {
 
 /** These keys began before, and their worker is gone. They must not begin a second time. */
 async function loseAgain(session: Session, engine: Engine, queue: string, keys: readonly string[]): Promise<void> {
-  await engine.complete(queue, keys.map(jobOf), session);
+  await engine.end(queue, keys.map(jobOf), session);
   await session.rows(
     `insert into proctor.outcome (key, run_id, worker, state, body, begun_at)
      select key, run_id, worker, 'lost', '', at from proctor.begun where key = any($1)

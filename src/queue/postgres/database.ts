@@ -1,6 +1,7 @@
 import pg from 'pg';
 import { monotonicMs } from '../../base/clock.ts';
 import { Fault } from '../../base/fault.ts';
+import { bytesHash } from '../../base/hash.ts';
 import { isUnavailable, queueFault } from './faults.ts';
 
 type Row = Record<string, unknown>;
@@ -13,6 +14,7 @@ export interface Session {
 /** A small pool of connections. Every statement has a time limit, and every error becomes a fault. */
 export class Database implements Session {
   readonly #pool: pg.Pool;
+  readonly #prepared = new Prepared();
   readonly #settings: pg.ClientConfig;
   #contactSinceMs: number | undefined;
 
@@ -43,14 +45,14 @@ export class Database implements Session {
   }
 
   async rows<Found extends Row>(text: string, values?: readonly unknown[]): Promise<Found[]> {
-    return this.#with(async client => rowsOf<Found>(client, text, values));
+    return this.#with(async client => this.#rowsOf<Found>(client, text, values));
   }
 
   /** `first` runs in the same round trip as BEGIN. */
   async transaction<Value>(act: (session: Session) => Promise<Value>, first = ''): Promise<Value> {
     return this.#with(async client => {
       await client.query(`begin; ${first}`);
-      const value = await act({ rows: async (text, values) => rowsOf(client, text, values) });
+      const value = await act({ rows: async (text, values) => this.#rowsOf(client, text, values) });
       await client.query('commit');
       return value;
     });
@@ -77,6 +79,7 @@ export class Database implements Session {
     try {
       client = await this.#pool.connect();
       client.on('error', onError);
+      if (this.#prepared.areOld(client)) await client.query('discard plans');
       const value = await act(client);
       client.off('error', onError);
       client.release();
@@ -92,20 +95,48 @@ export class Database implements Session {
     }
   }
 
+  /** A text of several statements gives several results. It has no values. */
+  async #rowsOf<Found extends Row>(
+    client: pg.PoolClient,
+    text: string,
+    values: readonly unknown[] = [],
+  ): Promise<Found[]> {
+    const result: unknown =
+      values.length === 0
+        ? await client.query(text)
+        : await client.query({ ...this.#prepared.nameOf(text), text, values: [...values] });
+    const results = (Array.isArray(result) ? result : [result]) as { readonly rows?: Found[] }[];
+    return results.flatMap(({ rows }) => rows ?? []);
+  }
+
   #loseContact(): void {
     this.#contactSinceMs = undefined;
   }
 }
 
-/** A text of several statements gives several results. */
-async function rowsOf<Found extends Row>(
-  client: pg.PoolClient,
-  text: string,
-  values?: readonly unknown[],
-): Promise<Found[]> {
-  const result: unknown = values ? await client.query(text, [...values]) : await client.query(text);
-  const results = (Array.isArray(result) ? result : [result]) as { readonly rows?: Found[] }[];
-  return results.flatMap(({ rows }) => rows ?? []);
+/**
+ * Which statements a connection prepares: those that it repeats. PostgreSQL then parses and plans them once, which otherwise
+ * takes it as long as running them. A plan for an empty table is bad for a full one, so plans have an age limit.
+ */
+class Prepared {
+  readonly #known = new Map<string, { readonly name: string; uses: number }>();
+  readonly #plannedAtMs = new WeakMap<pg.PoolClient, number>();
+
+  nameOf(text: string): { readonly name?: string } {
+    const known = this.#known.get(text) ?? { name: bytesHash(text).slice(-32), uses: 0 };
+    known.uses += 1;
+    if (known.uses === 1 && this.#known.size < PREPARED_MAX) this.#known.set(text, known);
+    return known.uses > USES_MIN ? { name: known.name } : {};
+  }
+
+  /** Whether to plan again. The next answer is no. */
+  areOld(client: pg.PoolClient): boolean {
+    const nowMs = monotonicMs();
+    const plannedAtMs = this.#plannedAtMs.get(client) ?? nowMs;
+    const areOld = nowMs - plannedAtMs >= PLAN_MS;
+    this.#plannedAtMs.set(client, areOld ? nowMs : plannedAtMs);
+    return areOld;
+  }
 }
 
 function settingsOf(url: string): pg.ClientConfig {
@@ -126,12 +157,31 @@ function settingsOf(url: string): pg.ClientConfig {
     lock_timeout: LOCK_MS,
     idle_in_transaction_session_timeout: STATEMENT_MS,
     query_timeout: STATEMENT_MS + 2000,
-    // The rows in use are in memory. Otherwise, PostgreSQL reads whole tables until they are large.
-    options: '-c random_page_cost=1.1',
+    options: PLANNER,
     keepAlive: true,
     keepAliveInitialDelayMillis: 10_000,
   };
 }
+
+/**
+ * Every frequent statement of the queue finds a few rows by index. The planner does not know that: the tables grow faster
+ * than their statistics. Without JIT, because a table that is read anyway counts as expensive.
+ */
+const PLANNER = [
+  'random_page_cost=1.1',
+  'enable_seqscan=off',
+  'enable_sort=off',
+  'jit=off',
+  'plan_cache_mode=force_generic_plan',
+]
+  .map(setting => `-c ${setting}`)
+  .join(' ');
+
+/** A statement that is used only now and then is not worth its memory. */
+const USES_MIN = 4;
+/** Statements that a connection keeps. The others still work. */
+const PREPARED_MAX = 100;
+const PLAN_MS = 5000;
 
 /** Enough to claim, beat, settle and do one more thing at once. The listening connection is the fifth of a process. */
 const CONNECTIONS_MAX = 4;

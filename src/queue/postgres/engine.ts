@@ -66,7 +66,7 @@ export class Engine {
   ): Promise<FetchedJob<Data>[]> {
     const jobs = await this.#boss.fetch<Data>(queue, {
       batchSize: count,
-      db: asDb(session),
+      db: asDb(withLimit(session, count)),
       ...(except.length > 0 && { ignoreGroups: [...except] }),
       ...(isLimited(queue) && { groupConcurrency: LIMITS }),
     });
@@ -78,9 +78,12 @@ export class Engine {
     return settledOf(await this.#boss.touch(queue, ids.map(firstAttempt), { db: asDb(session) }));
   }
 
-  /** Returns the ids of those that were active. */
-  async complete(queue: string, ids: readonly string[], session: Session): Promise<readonly string[]> {
-    return settledOf(await this.#boss.complete(queue, ids.map(firstAttempt), null, { db: asDb(session) }));
+  /**
+   * Removes active jobs, and returns the ids of those that were. A completed job would only be kept for reading: it makes
+   * the table long, which supervising reads every second.
+   */
+  async end(queue: string, ids: readonly string[], session: Session): Promise<readonly string[]> {
+    return settledOf(await this.#boss.deleteJob(queue, ids.map(firstAttempt), { db: asDb(session) }));
   }
 
   /** Returns the ids of those that were waiting or active. */
@@ -126,6 +129,14 @@ function firstAttempt(id: string): { id: string; retryCount: number } {
 
 function settledOf(response: object): readonly string[] {
   return (response as { readonly settled?: readonly string[] }).settled ?? [];
+}
+
+/** Passes the number as a value, so that claims of every size are one statement. */
+function withLimit(session: Session, count: number): Session {
+  return {
+    rows: (text, values = []) =>
+      session.rows(text.replace(`LIMIT ${count}`, `LIMIT $${values.length + 1}`), [...values, count]),
+  };
 }
 
 function asDb(session: Session): { executeSql(text: string, values?: unknown[]): Promise<{ rows: object[] }> } {

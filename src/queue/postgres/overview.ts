@@ -34,16 +34,17 @@ export async function overview(session: Session): Promise<QueueOverview> {
   };
 }
 
-/** Records that a worker asks for work. */
-export async function noteWorker(session: Session, offer: WorkerOffer): Promise<void> {
-  const { worker, needs, protocols, slots, version, scripts = null } = offer;
+/** Records that workers ask for work. */
+export async function noteWorkers(session: Session, offers: readonly WorkerOffer[]): Promise<void> {
   await session.rows(
     `insert into proctor.worker (worker, needs, protocols, slots, version, scripts)
-     values ($1, $2, $3, $4, $5, $6::jsonb)
+     select worker, needs, protocols, slots, version, scripts
+       from json_to_recordset($1::json)
+         as x (worker text, needs text[], protocols integer[], slots integer, version text, scripts jsonb)
      on conflict (worker) do update
        set needs = excluded.needs, protocols = excluded.protocols, slots = excluded.slots, version = excluded.version,
            scripts = excluded.scripts, seen_at = now()`,
-    [worker, needs, protocols, slots, version, scripts && JSON.stringify(scripts)],
+    [JSON.stringify(offers)],
   );
 }
 

@@ -20,7 +20,7 @@ import { assertVersion } from './migrate.ts';
 import { type News, NewsReader } from './news.ts';
 import { offer } from './offer.ts';
 import { storedOutcomes, storeLost } from './outcomes.ts';
-import { noteWorker, overview, renewWorkers } from './overview.ts';
+import { noteWorkers, overview, renewWorkers } from './overview.ts';
 import { beat, settle } from './settle.ts';
 import { withdraw } from './withdraw.ts';
 
@@ -59,6 +59,10 @@ class PostgresQueue implements Queue {
   readonly #listeners = new Set<(runId: string) => void>();
   /** When each worker was last recorded. */
   readonly #notedAtMs = new Map<string, number>();
+  /** Workers to record again. */
+  readonly #again = new Map<string, WorkerOffer>();
+  #noting: NodeJS.Timeout | undefined;
+  #waking: NodeJS.Timeout | undefined;
   #forgotAtMs = Number.NEGATIVE_INFINITY;
   #lostAtMs = Number.NEGATIVE_INFINITY;
 
@@ -138,6 +142,8 @@ class PostgresQueue implements Queue {
   }
 
   async close(): Promise<void> {
+    clearTimeout(this.#noting);
+    clearTimeout(this.#waking);
     await this.#news.close();
     await this.#engine.close();
     await this.#database.close();
@@ -145,18 +151,44 @@ class PostgresQueue implements Queue {
     this.#settled.wake();
   }
 
+  /** Records a new worker at once, and one that is still there together with others. A claim waits only for the former. */
   async #note(offer: WorkerOffer): Promise<void> {
     const nowMs = monotonicMs();
-    if (nowMs - (this.#notedAtMs.get(offer.worker) ?? Number.NEGATIVE_INFINITY) < NOTE_MS) return;
-    await noteWorker(this.#database, offer);
-    for (const [worker, atMs] of this.#notedAtMs) if (nowMs - atMs >= NOTE_MS) this.#notedAtMs.delete(worker);
+    const notedAtMs = this.#notedAtMs.get(offer.worker);
+    if (notedAtMs !== undefined && nowMs - notedAtMs < NOTE_MS) return;
+    if (notedAtMs === undefined) await noteWorkers(this.#database, [offer]);
+    else {
+      this.#again.set(offer.worker, offer);
+      this.#noting ??= setTimeout(() => void this.#noteAgain(), NOTE_AGAIN_MS);
+    }
+    for (const [worker, atMs] of this.#notedAtMs) if (nowMs - atMs >= SEEN_MS) this.#notedAtMs.delete(worker);
     this.#notedAtMs.set(offer.worker, nowMs);
+  }
+
+  async #noteAgain(): Promise<void> {
+    const offers = [...this.#again.values()];
+    this.#again.clear();
+    this.#noting = undefined;
+    try {
+      await noteWorkers(this.#database, offers);
+    } catch {
+      // Then the next claim of each records it.
+      for (const { worker } of offers) this.#notedAtMs.delete(worker);
+    }
   }
 
   #hear(news: News): void {
     if (news.is === 'offered' || (news.is === 'settled' && news.freed)) this.#offered.wake();
-    if (news.is === 'settled' || news.is === 'withdrawn') this.#settled.wake();
+    if (news.is === 'settled' || news.is === 'withdrawn') this.#wakeSettled();
     if (news.is === 'withdrawn') for (const listener of this.#listeners) listener(news.run_id);
+  }
+
+  /** A conductor asks about all its attempts, so it waits a moment for the settlements of other workers. */
+  #wakeSettled(): void {
+    this.#waking ??= setTimeout(() => {
+      this.#waking = undefined;
+      this.#settled.wake();
+    }, GATHER_MS);
   }
 }
 
@@ -168,7 +200,11 @@ function pollMs(): number {
 const HEARTBEAT_MS = 30_000;
 const HEARTBEAT_MS_MIN = 10_000;
 const POLL_MS = 1000;
+const GATHER_MS = 10;
 /** Shorter than any poll, so that each poll finds lost attempts. */
 const LOST_MS = 500;
 const NOTE_MS = 10_000;
+const NOTE_AGAIN_MS = 1000;
+/** A worker that was silent for this long counts as new. */
+const SEEN_MS = 60_000;
 const FORGET_MS = 60_000;

@@ -25,7 +25,7 @@ export async function settle(
     const own = unique.filter(({ claim }) => held(claim));
     const taken: Settlement[] = [];
     for (const [queue, group] of groups(own, queueOf)) {
-      const ids = new Set(await engine.complete(queue, group.map(jobIdOf), session));
+      const ids = new Set(await engine.end(queue, group.map(jobIdOf), session));
       taken.push(...group.filter(settlement => ids.has(jobIdOf(settlement))));
     }
     await store(session, taken);
