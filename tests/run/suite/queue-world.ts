@@ -13,11 +13,13 @@ import type { Reporter } from '../../../src/run/suite/attempt-report.ts';
 import { temporaryFolder } from '../../support/support.ts';
 import { Agent } from './agent.ts';
 
+const HEARTBEAT_MS = 30_000;
+
 /** An agent, a queue in memory, and a project with a suite of cases. */
 export async function queueWorld({
   behaviours = {},
   ids = ['a', 'b', 'c'],
-  heartbeatMs = 30_000,
+  heartbeatMs = HEARTBEAT_MS,
   expected,
 }: {
   behaviours?: ConstructorParameters<typeof Agent>[0];
@@ -27,7 +29,8 @@ export async function queueWorld({
 } = {}) {
   const agent = new Agent(behaviours);
   const baseUrl = await agent.start();
-  const queue = new MemoryQueue({ heartbeatMs });
+  let aheadMs = 0;
+  const queue = new MemoryQueue({ heartbeatMs, clock: { now: () => Date.now() + aheadMs } });
   const cwd = temporaryFolder();
   writeFileSync(
     path.join(cwd, 'cases.jsonl'),
@@ -37,6 +40,8 @@ export async function queueWorld({
   return {
     agent,
     queue,
+    /** Lets a heartbeat pass for the attempts under way. */
+    age: () => void (aheadMs += heartbeatMs + 1_000),
     cwd,
     baseUrl,
     folder: path.join(cwd, '.proctor', 'runs', 'new', 'r1'),

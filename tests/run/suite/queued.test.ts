@@ -80,9 +80,10 @@ describe('a queued suite', () => {
   });
 
   test('records an attempt whose worker is lost, and makes another one', async () => {
-    const { run, worker, agent, queue, folder } = await queueWorld({ ids: ['a'], heartbeatMs: 100 });
+    const { run, worker, agent, queue, age, folder } = await queueWorld({ ids: ['a'] });
     const running = run();
     await claimed(queue);
+    age();
     worker();
     await running;
     expect(keysSeen(agent)).toEqual(['r1/a/2']);

@@ -217,11 +217,13 @@ describe('an attempt that could not be made twice', () => {
   });
 
   test('is lost if two workers were lost, and the case keeps its answer', async () => {
-    const { run, worker, agent, queue, folder } = await queueWorld({ ids: ['a'], heartbeatMs: 100 });
+    const { run, worker, agent, queue, age, folder } = await queueWorld({ ids: ['a'] });
     const running = run({ twice: 1 });
     worker();
     await claimed(queue, [101]);
+    age();
     await claimed(queue, [101], 'dead too');
+    age();
     const { runs } = await running;
     expect(runs[0]).toMatchObject({ ok: 1, twice: { made: 0 } });
     expect(twiceIn(folder).cases).toMatchObject([{ why: 'lost' }]);
