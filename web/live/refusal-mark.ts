@@ -1,5 +1,5 @@
 /** Why the server refused the address that the browser opened, such as a download; undefined for a view. */
-export const OPENED_REFUSAL = refusalIn(document.querySelector<HTMLMetaElement>('meta[name="refusal"]')?.content);
+const OPENED_REFUSAL = refusalIn(document.querySelector<HTMLMetaElement>('meta[name="refusal"]')?.content);
 
 /** The address of the refused page. Another view forgets the refusal. */
 const REFUSED_PATH = location.pathname;
