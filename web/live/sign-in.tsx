@@ -33,14 +33,7 @@ export function SignIn({ why, onDone }: Props) {
   return (
     <section class="card live-narrow" aria-labelledby="sign-in">
       <h1 id="sign-in">Sign in</h1>
-      {ways?.provider === true && (
-        <p class="live-below">
-          <a class="live-button live-main-button" href={providerHref()} target="_self">
-            Sign in with your organisation
-          </a>
-        </p>
-      )}
-      <p class="note">{ways && <Hint {...ways} />}</p>
+      {ways && <Offer {...ways} />}
       <form class="live-form" onSubmit={event => void submit(event)}>
         <label>
           <span>Access token</span>
@@ -80,16 +73,25 @@ interface Ways {
   readonly address: boolean;
 }
 
-function Hint({ provider, address }: Ways) {
+/** The ways to sign in, the best one first. */
+function Offer({ provider, address }: Ways) {
   if (address) {
     return (
-      <>
+      <p class="note">
         Open the address that <code>proctor serve</code> printed, or enter an access token.
-      </>
+      </p>
     );
   }
+  if (!provider) return <p class="note">Enter an access token. An administrator can create one for you.</p>;
   return (
-    <>{provider ? 'Or enter an access token.' : 'Enter an access token. An administrator can create one for you.'}</>
+    <>
+      <p class="live-below">
+        <a class="live-button live-main-button" href={providerHref()} target="_self">
+          Sign in with your organisation
+        </a>
+      </p>
+      <p class="note">Or enter an access token.</p>
+    </>
   );
 }
 

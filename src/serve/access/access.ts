@@ -91,14 +91,9 @@ export class Access {
     return `http://${host}:${this.#port}/${this.#secret ? `#secret=${this.#secret.text}` : ''}`;
   }
 
-  /** Whether the printed address has a secret. */
-  get hasAddressSecret(): boolean {
-    return this.#secret !== undefined;
-  }
-
-  /** Whether people sign in at a provider. */
-  get hasOidc(): boolean {
-    return this.#oidc !== undefined;
+  /** How people can sign in besides a token: at a provider, or with the secret of the printed address. */
+  get signInWays(): { readonly provider: boolean; readonly address: boolean } {
+    return { provider: this.#oidc !== undefined, address: this.#secret !== undefined };
   }
 
   /** Refuses a Host that is not this server's, so that another site's name cannot lead here. */

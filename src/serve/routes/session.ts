@@ -49,7 +49,7 @@ export const signInWaysRoute = route({
   role: 'anyone',
   why: 'Says how people can sign in.',
   gives: record({ provider: z.boolean(), address: z.boolean() }),
-  act: (_, { server: { access } }) => ({ provider: access.hasOidc, address: access.hasAddressSecret }),
+  act: (_, { server: { access } }) => access.signInWays,
 });
 
 export const beginLoginRoute = route({
