@@ -58,7 +58,7 @@ test(`${KILLS} kills of the server lose nothing and do nothing twice (seed ${SEE
   expect(orders.filter(({ runId }) => runId === undefined)).toEqual([]);
   const states = async (): Promise<string[]> =>
     Promise.all(orders.map(async order => (await client.stateOf(order)).replace(/^(?:waiting|running)$/, 'open')));
-  await expect.poll(states, { timeout: 120_000, interval: 250 }).not.toContain('open');
+  await expect.poll(states, { timeout: 600_000, interval: 250 }).not.toContain('open');
 
   // Every order is one run, and every run is an order.
   const suites = orders.filter(({ kind }) => kind === 'suite').map(({ runId }) => runId as string);

@@ -1,11 +1,16 @@
+import { randomInt } from 'node:crypto';
 import { connect, createServer, type Server } from 'node:net';
 import { codeOf, Fault } from '../../base/fault.ts';
 
-/** A TCP port that nothing on this machine listens on, over IPv4 or IPv6. Never the same port twice. */
+/**
+ * A TCP port that nothing on this machine uses, over IPv4 or IPv6. Never the same port twice. Systems give ports from 32768
+ * to every connection, so one of those could be in use before the agent listens on it.
+ */
 export async function freePort(): Promise<number> {
   for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt++) {
-    const port = await openBriefly('127.0.0.1', 0);
-    if (port === undefined || given.has(port)) continue;
+    const port = randomInt(PORT_MIN, PORT_END);
+    if (given.has(port)) continue;
+    if ((await openBriefly('127.0.0.1', port)) === undefined) continue;
     if ((await openBriefly('::1', port)) === undefined) continue;
     if (given.size >= GIVEN_MAX) given.clear();
     given.add(port);
@@ -15,7 +20,9 @@ export async function freePort(): Promise<number> {
 }
 
 const ATTEMPTS_MAX = 100;
-/** The kernel may offer a port again before the agent listens on it. */
+const PORT_MIN = 20_000;
+const PORT_END = 32_768;
+/** An agent may not listen on its port yet when the next one is chosen. */
 const given = new Set<number>();
 const GIVEN_MAX = 1_000;
 
