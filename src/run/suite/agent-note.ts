@@ -7,35 +7,40 @@ import {
   checkInCase,
   VIOLATIONS_LISTED_MAX,
 } from '../../contracts/artifacts/index.ts';
-import type { PolicyViolation } from '../../contracts/agent-step/index.ts';
+import type { AgentOutcome, PolicySummary, PolicyViolation } from '../../contracts/agent-step/index.ts';
 import type { WorkspaceStatus } from '../../contracts/workspace/index.ts';
 import { AGENT_FILES } from '../../evidence/agent/agent-documents.ts';
+import type { AgentFolder } from '../../evidence/agent/agent-folder.ts';
 import { diffSummary } from '../../evidence/agent/diff-summary.ts';
+import { flagWarnings } from '../../evidence/ingest/flags.ts';
 import { SEAL } from '../../evidence/run-folder/finish.ts';
-import type { AgentAnswer } from '../agent/agent.ts';
 import type { Mask } from '../agent/masked.ts';
 
 export type RunFlag = AgentRunNote['flags'][number];
 
+type KnownRun = Pick<AgentFolder, 'workspace' | 'checks'> & {
+  readonly outcome: AgentOutcome;
+  readonly policy: PolicySummary;
+};
+
 /** Summarizes the agent's run for the case artifact. `claims` are flags about what the agent claims. */
-export function agentRunNote(answer: AgentAnswer, claims: readonly RunFlag[], mask: Mask): AgentRunNote {
-  const { place, run, violations } = answer;
-  const { termination, reason, workspaceStatus, checks = [] } = run.judgement;
-  const seal = fileHash(path.join(place.folder, SEAL));
+export function agentRunNote(folder: string, run: KnownRun, claims: readonly RunFlag[], mask: Mask): AgentRunNote {
+  const { outcome, workspace = null, checks } = run;
+  const { violations } = run.policy;
+  const seal = fileHash(path.join(folder, SEAL));
   if (seal === undefined) throw new Fault('not_sealed', "The agent's run has no seal, so the case cannot refer to it.");
-  const status = workspaceStatus as WorkspaceStatus | null;
   return {
-    run_id: place.id,
+    run_id: outcome.run_id,
     seal_sha256: seal,
-    termination,
-    reason,
+    termination: outcome.termination,
+    reason: outcome.reason,
     violations: {
       total: violations.length,
       listed: violations.slice(0, VIOLATIONS_LISTED_MAX).map(violation => violationNote(violation, mask)),
     },
-    flags: flagsOf(answer, claims, status).map(({ flag, message }) => ({ flag, message: mask(message) })),
-    changes: status && changesOf(place.folder, status),
-    ...(checks.length > 0 && { checks: checks.map(({ result }) => checkInCase(result)) }),
+    flags: flagsOf(outcome, claims, workspace).map(({ flag, message }) => ({ flag, message: mask(message) })),
+    changes: workspace && changesOf(folder, workspace),
+    ...(checks.length > 0 && { checks: checks.map(checkInCase) }),
   };
 }
 
@@ -51,7 +56,7 @@ function violationNote({ class: kind, operation, path: file, hard }: PolicyViola
 type ViolationNote = AgentRunNote['violations']['listed'][number];
 
 /** Lists each flag once: claims first, then flags from the worktree and the stored files. */
-function flagsOf({ run }: AgentAnswer, claims: readonly RunFlag[], status: WorkspaceStatus | null): RunFlag[] {
+function flagsOf({ masking }: AgentOutcome, claims: readonly RunFlag[], status: WorkspaceStatus | null): RunFlag[] {
   const all: RunFlag[] = [
     ...claims,
     ...counted(
@@ -72,7 +77,7 @@ function flagsOf({ run }: AgentAnswer, claims: readonly RunFlag[], status: Works
       'file is missing from the diff',
       'files are missing from the diff',
     ),
-    ...run.judgement.warnings.flatMap(warning => {
+    ...flagWarnings(masking?.flagged ?? []).flatMap(warning => {
       const [, flag, message] = /^([a-z][a-z_]{0,63}): (.+)$/s.exec(warning) ?? [];
       return flag === undefined || message === undefined ? [] : [{ flag, message }];
     }),
