@@ -64,18 +64,20 @@ export function targetSlotsOf(slots: number | undefined): NonNullable<AttemptReq
   return known;
 }
 
-/** A script and its evidence are too large for the queue. */
+/** A script or an agent and its evidence are too large for the queue. */
 export function checkStoreFor({ kind }: SuiteTarget, { store }: Pick<QueueOptions, 'store'>): void {
-  if (kind !== 'script' || store !== undefined) return;
+  if ((kind !== 'script' && kind !== 'agent') || store !== undefined) return;
   throw new Fault(
     'usage',
-    'A script and its evidence reach the workers through a store. Add --store: a folder that all workers share, or s3://….',
+    kind === 'agent'
+      ? 'The tree of an agent and its evidence reach the workers through a store. Add --store: a folder that all workers share, or s3://….'
+      : 'A script and its evidence reach the workers through a store. Add --store: a folder that all workers share, or s3://….',
   );
 }
 
-/** Workers send HTTP requests and run scripts. They start no servers. */
+/** Workers send HTTP requests, and run scripts and agents. They start no servers. */
 export function checkQueueable(target: SuiteTarget): asserts target is QueueableTarget {
-  if (target.kind === 'script') return;
+  if (target.kind === 'script' || target.kind === 'agent') return;
   const isHttp = target.kind === 'http' && !target.url.includes('?');
   const isDeclaredApi = target.kind === 'declared' && isApi(target.declaration) && !target.declaration.start;
   if (isHttp || isDeclaredApi) return;
@@ -83,11 +85,11 @@ export function checkQueueable(target: SuiteTarget): asserts target is Queueable
     'not_queueable',
     target.kind === 'http'
       ? 'Proctor does not store the query values of a URL, so workers cannot know them. Pass them in a header.'
-      : 'Workers can run scripts, and ask HTTP APIs that are already running. Run this suite without --queue.',
+      : 'Workers can run scripts and agents, and ask HTTP APIs that are already running. Run this suite without --queue.',
   );
 }
 
-type QueueableTarget = Extract<SuiteTarget, { kind: 'http' | 'declared' | 'script' }>;
+type QueueableTarget = Extract<SuiteTarget, { kind: 'http' | 'declared' | 'script' | 'agent' }>;
 
 export const QUEUE_OPTIONS: Record<keyof QueueOptions, true> = {
   queue: true,

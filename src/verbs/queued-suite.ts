@@ -18,7 +18,8 @@ import type { Target } from '../run/suite/target.ts';
 import type { BlobStore } from '../store/store.ts';
 import { replyReader } from '../targets/reader.ts';
 import { checkStoreFor, type QueueOptions, targetSlotsOf } from './queue-choice.ts';
-import type { RunSuiteOptions } from './run-suite.ts';
+import type { RunSuiteOptions, StartedSuiteRun } from './run-suite.ts';
+import type { SentAgent } from './suite-agents.ts';
 import { trustedWorkers } from './worker-keys.ts';
 
 /** Opens the queue of a run for as long as `use` takes. A queue that the caller opened stays open. */
@@ -41,25 +42,24 @@ export async function withQueue<Result>(
   }
 }
 
-type QueuedContext = QueueOptions &
-  Pick<RunSuiteOptions, 'cwd' | 'onWarning' | 'environment' | 'secrets'> & { readonly home: string };
+type QueuedContext = QueueOptions & Pick<StartedSuiteRun, 'cwd' | 'onWarning' | 'environment' | 'secrets' | 'home'>;
 
 /** The target of a run whose attempts workers make. */
-export async function queuedFor(plan: SuitePlan, context: QueuedContext): Promise<Target> {
+export async function queuedFor(plan: SuitePlan, context: QueuedContext, folder: string): Promise<Target> {
   const { request } = plan;
   const settings = settingsFrom(request.settings);
   const { queue, lost = 'again', priority = 0, targetSlots, workerKeys, cwd = process.cwd(), onWarning } = context;
   if (typeof queue !== 'object') throw new Fault('internal', 'The queue is not open.');
   const store = await storeAt(context.store, cwd, context.environment);
-  const takeRun = request.target.kind === 'script' ? await scriptRuns(plan, request.target, store, context) : undefined;
+  const sent = await sentRuns(plan, store, context, folder);
   const queued = {
     queue,
-    plan,
+    plan: { ...plan, agentTree: sent.tree },
     side: request.version,
     read: replyReader(request.target, settings.bodyBytesMax),
     bodyBytesMax: settings.bodyBytesMax,
     store,
-    takeRun,
+    takeRun: sent.takeRun,
     trusted: trustedWorkers(workerKeys, cwd),
     lost,
     priority,
@@ -80,15 +80,30 @@ export async function queuedFor(plan: SuitePlan, context: QueuedContext): Promis
 /** Expectations do not look at the start of an attempt. */
 const NO_TIME = '1970-01-01T00:00:00.000Z';
 
+/** How the runs of a script or an agent come back, and what the agent starts from. */
+async function sentRuns(
+  plan: SuitePlan,
+  store: BlobStore | undefined,
+  context: QueuedContext,
+  folder: string,
+): Promise<Partial<SentAgent>> {
+  const { target } = plan.request;
+  if (target.kind !== 'script' && target.kind !== 'agent') return {};
+  checkStoreFor(target, context);
+  if (!store) throw new Fault('internal', 'The store is not open.');
+  if (target.kind === 'script') return { takeRun: await scriptRuns(plan, target, store, context) };
+  if (!plan.agent) throw new Fault('internal', 'The plan has no agent.');
+  const { sentAgent } = await import('./suite-agents.ts');
+  return sentAgent(plan, plan.agent, context, store, folder);
+}
+
 /** Puts the script into the store, and says how its runs come back. */
 async function scriptRuns(
   plan: SuitePlan,
   target: Extract<SuitePlan['request']['target'], { kind: 'script' }>,
-  store: BlobStore | undefined,
+  store: BlobStore,
   context: QueuedContext,
 ): Promise<TakeRun> {
-  checkStoreFor(target, context);
-  if (!store) throw new Fault('internal', 'The store is not open.');
   const [{ runTaker }, { sentScripts }] = await Promise.all([import('./taken-runs.ts'), import('./taken-scripts.ts')]);
   const script = plan.script === null ? undefined : readRegular(followLink(plan.script), target.bytes);
   if (!script || bytesHash(script) !== target.sha256)

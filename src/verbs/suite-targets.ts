@@ -30,7 +30,7 @@ export async function targetFor(plan: SuitePlan, going: StartedSuiteRun, folder:
   const settings = settingsFrom(request.settings);
   if (request.queued) {
     const { queuedFor } = await import('./queued-suite.ts');
-    return queuedFor(plan, going);
+    return queuedFor(plan, going, folder);
   }
   if (request.target.kind === 'http') return httpFor(request.target, plan, going, settings);
   if (request.target.kind === 'declared') {

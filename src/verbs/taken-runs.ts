@@ -6,7 +6,9 @@ import { clip } from '../base/clip.ts';
 import { Fault } from '../base/fault.ts';
 import { fileHash } from '../base/file-hash.ts';
 import { makeFolders, OWN_FILE } from '../base/private.ts';
+import type { Contract } from '../contracts/contract.ts';
 import type { RunKind } from '../contracts/seal/statement.ts';
+import { soundDocument } from '../evidence/document.ts';
 import { digestsIn, writeFolder } from '../evidence/pack/unpack.ts';
 import { entryBytes, type PackFile, packFile, sealIn } from '../evidence/pack/pack-file.ts';
 import { FOLDER } from '../evidence/pack/pack-layout.ts';
@@ -32,6 +34,12 @@ export interface SentKind {
 
 export type ReadPacked = (file: string, bytesMax: number) => Buffer | undefined;
 
+/** A document of a pack; undefined if it is missing or breaks its contract. */
+export function soundPacked(read: ReadPacked, file: string, contract: Contract): unknown {
+  const bytes = read(file, contract.bytesMax);
+  return bytes && soundDocument(bytes, contract);
+}
+
 /**
  * Takes runs of workers over. A pack is verified in place, against the key of the worker, before a byte of it counts. Then
  * it must be the run that was asked for, and only then is it written, next to the runs of local attempts.
@@ -48,7 +56,7 @@ export function runTaker(sentKind: SentKind, home: string, store: BlobStore): Ta
       if (trouble !== undefined) return trouble;
     }
     const taken = await sentKind.answer(folder, asked);
-    const fault = typeof taken === 'string' ? taken : faultOf(taken.outcome);
+    const fault = typeof taken === 'string' ? taken : faultOf(taken);
     if (fault === undefined) return taken;
     rmSync(folder, { recursive: true, force: true });
     return fault;

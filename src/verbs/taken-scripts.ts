@@ -1,12 +1,10 @@
 import { canonicalize } from '../base/canonical.ts';
 import { bytesHash, type ContentHash } from '../base/hash.ts';
 import type { SuiteTarget } from '../contracts/suite/index.ts';
-import type { Contract } from '../contracts/contract.ts';
 import { runner } from '../contracts/runner/index.ts';
 import type { Runner } from '../contracts/runner/shape.ts';
 import { scriptRequest } from '../contracts/script-request/index.ts';
 import type { ScriptRequest } from '../contracts/script-request/shape.ts';
-import { soundDocument } from '../evidence/document.ts';
 import { readScriptFolder } from '../evidence/script/script-folder.ts';
 import type { SuitePlan } from '../evidence/suite/suite-run.ts';
 import { scriptNote } from '../run/suite/attempt-question.ts';
@@ -14,7 +12,7 @@ import type { AskedAttempt } from '../run/suite/reported-attempt.ts';
 import { scriptAnswer, type ScriptReader } from '../run/suite/script-answer.ts';
 import { SCRIPT_CASE, SCRIPT_KEY } from '../run/suite/script-target.ts';
 import { questionOf } from '../targets/kinds/proctor.ts';
-import type { ReadPacked, SentKind } from './taken-runs.ts';
+import { type ReadPacked, type SentKind, soundPacked } from './taken-runs.ts';
 
 type ScriptTarget = Extract<SuiteTarget, { kind: 'script' }>;
 
@@ -59,8 +57,8 @@ interface AskedScript {
 
 /** Why the run is not the one that was asked for. */
 function otherRun(read: ReadPacked, attempt: AskedAttempt, asked: AskedScript): string | undefined {
-  const request = packedDocumentIn(read, 'evidence/request.json', scriptRequest) as ScriptRequest | undefined;
-  const record = packedDocumentIn(read, 'evidence/runner.json', runner) as Runner | undefined;
+  const request = soundPacked(read, 'evidence/request.json', scriptRequest) as ScriptRequest | undefined;
+  const record = soundPacked(read, 'evidence/runner.json', runner) as Runner | undefined;
   if (!request || !record) return 'its run has no request or no runner record';
   const { script, inputs, args, env_names, secret_names, requested, published } = request;
   const { target, question, secretNames, isBlocked } = asked;
@@ -80,9 +78,4 @@ function otherRun(read: ReadPacked, attempt: AskedAttempt, asked: AskedScript): 
     (target.isolation === 'strict' && isolation_level !== 'strict') ||
     (isBlocked && !network_blocked);
   return isWeaker ? 'its run was less isolated than the suite requires' : undefined;
-}
-
-function packedDocumentIn(read: ReadPacked, file: string, contract: Contract): unknown {
-  const bytes = read(file, contract.bytesMax);
-  return bytes && soundDocument(bytes, contract);
 }

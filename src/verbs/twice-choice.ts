@@ -20,10 +20,13 @@ export function checkTwice({
     throw new Fault('usage', '--target-slots cannot limit the attempts that --twice adds. Omit one of them.');
 }
 
-/** A second attempt is compared by its stored reply, and the runs of scripts have none. */
+/** A second attempt is compared by its stored reply, and the runs of scripts and agents have none. */
 export function checkTwiceTarget({ kind }: SuiteTarget, share: number | undefined): void {
-  if (kind === 'script' && share !== undefined)
-    throw new Fault('usage', 'Attempts of a script cannot be made twice. Omit --twice.');
+  if ((kind === 'script' || kind === 'agent') && share !== undefined)
+    throw new Fault(
+      'usage',
+      `Attempts of ${kind === 'agent' ? 'an agent' : 'a script'} cannot be made twice. Omit --twice.`,
+    );
 }
 
 /**

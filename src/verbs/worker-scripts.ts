@@ -1,7 +1,6 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { Fault } from '../base/fault.ts';
-import { bytesHash, type ContentHash } from '../base/hash.ts';
 import { OWN_FOLDER } from '../base/private.ts';
 import { type AttemptQuestion } from '../contracts/attempt-request/index.ts';
 import { limitsOfRecord } from '../contracts/script-limits.ts';
@@ -14,10 +13,10 @@ import { scriptTarget } from '../run/suite/script-target.ts';
 import { settingsFrom } from '../run/suite/settings.ts';
 import type { Target } from '../run/suite/target.ts';
 import { OFFERED_SCRIPTS_MAX, type OfferedScripts } from '../queue/queue.ts';
-import { blobBytes } from '../store/blob-bytes.ts';
 import type { BlobStore } from '../store/store.ts';
 import { sharedLauncher } from './launcher.ts';
 import { sendingTarget } from './sent-runs.ts';
+import { namedBlob } from './worker-blobs.ts';
 
 /** Reads `--allow-script`. Undefined without any. A network would bypass the limit to origins. */
 export function allowedScripts(
@@ -134,12 +133,7 @@ async function fetchedScript(
 ): Promise<string> {
   const trouble = bareNameFault(name);
   if (trouble) throw new Fault('attempt_request', `The name of the script ${trouble}.`);
-  if (bytes > SCRIPT_BYTES_MAX) throw new Fault('attempt_request', 'The script is larger than 16 MiB.');
-  const script = await blobBytes(store, sha256 as ContentHash, bytes);
-  if (script === 'missing')
-    throw new Fault('no_blob', 'The script is not in the store of this worker. Start it with the same --store.');
-  if (script === 'too large' || script.length !== bytes || bytesHash(script) !== sha256)
-    throw new Fault('blob_mismatch', 'The store has other bytes than the script that the suite names.');
+  const script = await namedBlob(store, { what: 'script', sha256, bytes, bytesMax: SCRIPT_BYTES_MAX });
   const within = path.join(home, 'scripts');
   mkdirSync(within, { recursive: true, mode: OWN_FOLDER });
   const folder = mkdtempSync(path.join(within, 'script-'));

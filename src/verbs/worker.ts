@@ -22,6 +22,7 @@ import { refuseUnknown } from './options.ts';
 import { checkQueueable } from './queue-choice.ts';
 import { storeAt, withQueue } from './queued-suite.ts';
 import { httpFor } from './suite-targets.ts';
+import type { AgentWorker } from './worker-agents.ts';
 import { openWorkerHome } from './worker-home.ts';
 import { allowedScripts, scriptNeeds, type ScriptWorker, workerScript } from './worker-scripts.ts';
 
@@ -38,13 +39,15 @@ export interface WorkerOptions {
   readonly secrets?: Readonly<Record<string, string>>;
   /** The scripts that attempts may run, by SHA-256, or `any`; none by default. */
   readonly allowScripts?: readonly string[];
+  /** The agents that attempts may run, such as `claude`; none by default. Their model keys come from `environment`. */
+  readonly allowAgents?: readonly string[];
   /** The origins that attempts may ask. Required with `secrets`; all by default without. */
   readonly allowTargets?: readonly string[];
   /** A folder that workers and conductors share, or `s3://…`, for replies and cases that are too large for the queue. */
   readonly store?: string;
   /** How long attempts may take after the signal; 10 minutes by default. */
   readonly drainMs?: number;
-  /** The variables that an S3 store takes its credentials from. */
+  /** The variables with the credentials of an S3 store and of the models of agents, and the PATH of agents. */
   readonly environment?: Readonly<Record<string, string | undefined>>;
   readonly cwd?: string;
   /** The key that signs outcomes; the key in `.proctor` by default, which is created if there is none. */
@@ -72,29 +75,25 @@ export async function runQueueWorker(options: WorkerOptions): Promise<void> {
     throw new Fault('usage', 'The server has the queue and the store. Omit --queue and --store, or --on.');
   if (Object.keys(secrets).length > 0 && !options.allowTargets) throw new Fault('usage', NO_ORIGINS);
   const allowed = allowedScripts(options.allowScripts, options.allowTargets !== undefined);
+  const agents = await agentsIn(options.allowAgents);
   const names = Object.keys(secrets);
-  if (allowed && !options.on && options.store === undefined) throw new Fault('usage', NO_STORE);
+  if ((allowed || agents) && !options.on && options.store === undefined) throw new Fault('usage', NO_STORE);
   const name = checkedName(options.name ?? `${hostname().slice(0, HOST_CHARS)}-${newCorrelationId().slice(0, 8)}`);
   const signer = signerAt(cwd, options.signingKey) ?? newSigner(cwd);
   options.tracer?.protect(Object.values(secrets));
   const { runner_id: _, ...identity } = runnerHere([]).identity;
   const own = { name, version: VERSION, environmentHash: contentHash(identity), signer };
-  const offered = [...offeredNeeds(HTTP_NEEDS, names), ...(allowed ? await needsOfScripts(allowed, names) : [])];
-  if (offered.length > NEEDS_MAX)
-    throw new Fault(
-      'usage',
-      'The worker has too many secrets for what it offers. Start a second worker for some of them.',
-    );
+  const simple = [...offeredNeeds(HTTP_NEEDS, names), ...(allowed ? await needsOfScripts(allowed, names) : [])];
   await withSource(options, cwd, async ({ queue, store, claimMs }) => {
-    const home = allowed && (await openWorkerHome(homeFrom(cwd), name, cwd));
-    const scripts = home && {
-      allowed,
-      store,
-      home: home.folder,
-      signer,
-    };
-    const allowedWork = { values: secrets, origins: options.allowTargets, scripts };
+    const home = allowed || agents ? await openWorkerHome(homeFrom(cwd), name, cwd) : undefined;
+    const place = home && { store, home: home.folder, signer };
+    const scripts = place && allowed && { ...place, allowed };
+    const { environment = {} } = options;
+    const ofAgents = place && agents && { ...place, allowed: agents, environment };
+    const allowedWork = { values: secrets, origins: options.allowTargets, scripts, agents: ofAgents };
     try {
+      const offered = [...simple, ...(ofAgents ? await needsOfAgents(ofAgents) : [])];
+      if (offered.length > NEEDS_MAX) throw new Fault('usage', TOO_MANY);
       options.onReady?.({ worker: name, keyId: signer.keyId });
       await runWorker({
         queue,
@@ -124,8 +123,22 @@ async function needsOfScripts(allowed: OfferedScripts, names: readonly string[])
   return needs.flatMap(one => offeredNeeds(one, hasSecrets ? names : []));
 }
 
+/** The code of agents is large, and most workers run none. */
+async function agentsIn(words: readonly string[] = []): Promise<readonly string[] | undefined> {
+  if (words.length === 0) return undefined;
+  const { allowedAgents } = await import('./worker-agents.ts');
+  return allowedAgents(words);
+}
+
+async function needsOfAgents(agents: AgentWorker): Promise<readonly string[]> {
+  const { offeredAgents } = await import('./worker-agents.ts');
+  return offeredAgents(agents);
+}
+
+const TOO_MANY = 'The worker has too many secrets for what it offers. Start a second worker for some of them.';
+
 const NO_STORE =
-  'Scripts and their evidence travel through a store. Add --store: the folder or s3://… that the conductors use.';
+  'Scripts, agents and their evidence travel through a store. Add --store: the folder or s3://… that the conductors use.';
 
 interface WorkSource {
   readonly queue: Queue;
@@ -162,6 +175,7 @@ const OPTIONS: Record<keyof WorkerOptions, true> = {
   name: true,
   secrets: true,
   allowScripts: true,
+  allowAgents: true,
   allowTargets: true,
   store: true,
   drainMs: true,
@@ -196,13 +210,14 @@ interface AllowedWork {
   readonly values: Readonly<Record<string, string>>;
   readonly origins: readonly string[] | undefined;
   readonly scripts: ScriptWorker | undefined;
+  readonly agents: AgentWorker | undefined;
 }
 
 /** Opens the target of an attempt, if the operator allows it. */
 async function workerTarget(
   question: AttemptQuestion,
   connections: number,
-  { values, origins, scripts }: AllowedWork,
+  { values, origins, scripts, agents }: AllowedWork,
 ): Promise<Target> {
   const { target, run_id, version, keep_credentials } = question;
   checkQueueable(target);
@@ -220,6 +235,11 @@ async function workerTarget(
   if (target.kind === 'script') {
     if (!scripts) throw new Fault('not_offered', 'This worker runs no scripts. Start it with --allow-script.');
     return workerScript(question, secrets, scripts);
+  }
+  if (target.kind === 'agent') {
+    if (!agents) throw new Fault('not_offered', 'This worker runs no agents. Start it with --allow-agent.');
+    const { workerAgent } = await import('./worker-agents.ts');
+    return workerAgent(question, agents);
   }
   const request = { run_id, version, ...(keep_credentials && { keep_credentials }) };
   const settings = { ...settingsFrom(question.settings), concurrency: connections };

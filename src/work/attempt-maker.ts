@@ -117,7 +117,7 @@ const OF_THE_RUN: ReadonlySet<string> = new Set([
   'attempt_request',
   'not_offered',
   'not_queueable',
-  // About one script, or its blob. Other scripts may run here.
+  // About one script or agent, or its blobs. Others may run here.
   'unknown_interpreter',
   'not_enforceable',
   'out_of_bounds',
@@ -126,6 +126,9 @@ const OF_THE_RUN: ReadonlySet<string> = new Set([
   'blob_name',
   'store_unavailable',
   'store_rights',
+  // About one policy or price file.
+  'bad_policy',
+  'bad_prices',
 ]);
 
 const WORKER_FAULT: FailedAttempt = {

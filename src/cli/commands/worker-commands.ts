@@ -17,8 +17,16 @@ export function addWorkerCommand(program: Command, ended: (code: number) => void
       'attempts may run this script, or "any" script; repeatable, requires --store or --on',
       collect,
     )
+    .option(
+      '--allow-agent <name>',
+      'attempts may run this agent, with the model key of this machine; repeatable, requires --store or --on',
+      collect,
+    )
     .option('--allow-target <origin>', 'attempts may ask only this origin; repeatable, required with --secret', collect)
-    .option('--store <address>', 'folder shared with the conductors, or s3://…, for scripts and replies above 64 KiB')
+    .option(
+      '--store <address>',
+      'folder shared with the conductors, or s3://…, for scripts, agents and replies above 64 KiB',
+    )
     .addOption(
       new Option('--drain <time>', 'how long attempts may take after SIGTERM')
         .argParser(duration)

@@ -19,6 +19,7 @@ export interface WorkerFlags {
   readonly name?: string;
   readonly secret?: readonly string[];
   readonly allowScript?: readonly string[];
+  readonly allowAgent?: readonly string[];
   readonly allowTarget?: readonly string[];
   readonly store?: string;
   readonly drain: number;
@@ -39,6 +40,7 @@ export async function workerCommand(flags: WorkerFlags): Promise<number> {
         store,
         tracer: tracing?.tracer,
         allowScripts: flags.allowScript,
+        allowAgents: flags.allowAgent,
         allowTargets: flags.allowTarget && allowedOrigins(flags.allowTarget),
       }),
       ...source,

@@ -80,7 +80,7 @@ const rules = [
       'an answer has a reply; a failed attempt has failure, and a body if failure has one; frame_ms belongs to an answer',
       'failure has class, message and may_retry; it may have error_name, status_text and retry_after_ms',
       'body in failure has bytes_total, truncated, content_type and headers',
-      'for a script, run in the predicate has id and seal_sha256; then subject has run, the pack of that run, and no reply',
+      'for a script or an agent, run in the predicate has id and seal_sha256; then subject has run, the pack of that run, and no reply',
     ],
     fields: [],
     reads: ['payload'],

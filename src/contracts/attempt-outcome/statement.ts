@@ -10,8 +10,8 @@ const PREDICATE_TYPE = 'urn:proctor:attempt:v1';
 export const attemptStatementShape = record({
   _type: z.literal(STATEMENT_TYPE),
   /**
-   * The bytes that it received, after masking: `reply` of an answer, or `body` of a failed attempt. For a script, `run` is
-   * the pack of its run, which contains the answer.
+   * The bytes that it received, after masking: `reply` of an answer, or `body` of a failed attempt. For a script or an agent,
+   * `run` is the pack of its run, which contains the answer.
    */
   subject: z.array(subject),
   predicateType: z.literal(PREDICATE_TYPE),
@@ -33,7 +33,7 @@ export const attemptStatementShape = record({
     latency_ms: milliseconds(),
     outcome: z.enum(['ok', 'runner_error']),
     http_status: z.optional(z.int().check(z.gte(100), z.lte(999))),
-    /** The sealed run of a script: its id, and the hash of its seal. */
+    /** The sealed run of a script or an agent: its id, and the hash of its seal. */
     run: z.optional(record({ id: folderName(), seal_sha256: contentHashText() })),
     /** The number of masked ranges, by kind. */
     masked: z.optional(z.record(z.string(), count())),

@@ -7,9 +7,30 @@ import { ARTIFACT_ASKS, folderName, side } from '../artifacts/words.ts';
 import { AGAIN_MAX, attemptKey } from '../attempt-key.ts';
 import { check } from '../check.ts';
 import { type Contract, MIB } from '../contract.ts';
+import { isObject } from '../kind.ts';
 import { must, rulesFor, versionRule } from '../rule.ts';
-import { anyObject, contentHashText, filledText, record, variableName } from '../shape.ts';
-import { suiteCase, suiteCaseExample, suiteRequest, suiteSettingsShape, suiteTargetShape } from '../suite/index.ts';
+import { anyObject, contentHashText, count, filledText, record, variableName } from '../shape.ts';
+import { objectName } from '../workspace/series.ts';
+import {
+  CODING_KEYS,
+  type CodingKeys,
+  suiteCase,
+  suiteCaseExample,
+  suiteRequest,
+  suiteSettingsShape,
+  suiteTargetShape,
+} from '../suite/index.ts';
+
+/** The largest bundle of a tree. Every store supports blobs of this size. */
+export const TREE_BYTES_MAX = 64 * MIB;
+
+const treeShape = record({
+  sha256: contentHashText(),
+  bytes: count().check(z.gte(1), z.lte(TREE_BYTES_MAX)),
+  commit: objectName(),
+});
+
+const agentShape = record({ tree: treeShape });
 
 const attemptRequestShape = record({
   schema_version: z.literal('attempt-request.v1'),
@@ -31,6 +52,8 @@ const attemptRequestShape = record({
   keep_credentials: z.optional(z.literal(true)),
   /** The limits of a script, and the profile that they name. */
   script: z.optional(record({ requested: requestedShape, profile: z.optional(profileShape) })),
+  /** What an agent starts from: a git bundle in the store, and its commit. */
+  agent: z.optional(agentShape),
   /** A suite-case.v1 document. */
   case: anyObject(),
 });
@@ -38,13 +61,40 @@ const attemptRequestShape = record({
 /** The document in a queue that says what a worker sends. */
 export type AttemptQuestion = z.infer<typeof attemptRequestShape>;
 
-/** The digests of the blobs that a worker reads for an attempt: its script. The document may come from anyone. */
+/** What a case may say about the work of an agent on a worker. The other keys name files of the conductor. */
+const SENT_KEYS: ReadonlySet<string> = new Set(['limits', 'model', 'checks'] satisfies (keyof CodingKeys)[]);
+
+/** The first key of a case that does not reach workers. */
+export function unsentKey(one: CodingKeys): string | undefined {
+  const key = CODING_KEYS.find(known => one[known] !== undefined && !SENT_KEYS.has(known));
+  const checks: unknown = one.checks ?? [];
+  const hasHidden = Array.isArray(checks) && checks.some(check => objectIn(check)['overlay'] !== undefined);
+  return key ?? (hasHidden ? 'overlay' : undefined);
+}
+
+/**
+ * The digests of the blobs that a worker reads for an attempt: its script, or the policy, the prices and the tree of its
+ * agent. The document may come from anyone.
+ */
 export function blobsOfAttempt(text: string): ContentHash[] {
   const reading = readJson(Buffer.from(text), { bytesMax: attemptRequest.bytesMax });
-  const { target } = (reading.ok ? (reading.value ?? {}) : {}) as { target?: unknown };
-  const { kind, sha256 } = (target ?? {}) as { kind?: unknown; sha256?: unknown };
-  const isDigest = typeof sha256 === 'string' && /^sha256:[0-9a-f]{64}$/.test(sha256);
-  return kind === 'script' && isDigest ? [sha256 as ContentHash] : [];
+  const { target, agent } = objectIn(reading.ok ? reading.value : undefined);
+  const { kind, sha256, policy_sha256, prices_sha256 } = objectIn(target);
+  const named =
+    kind === 'script' ? [sha256] : [policy_sha256, prices_sha256, objectIn(objectIn(agent)['tree'])['sha256']];
+  return kind === 'script' || kind === 'agent' ? named.filter(isDigest) : [];
+}
+
+function hasOtherKeys(value: object, known: object): boolean {
+  return Object.keys(value).some(key => !Object.hasOwn(known, key));
+}
+
+function objectIn(value: unknown): Readonly<Record<string, unknown>> {
+  return isObject(value) ? value : {};
+}
+
+function isDigest(value: unknown): value is ContentHash {
+  return typeof value === 'string' && /^sha256:[0-9a-f]{64}$/.test(value);
 }
 
 const rule = rulesFor<AttemptQuestion>();
@@ -94,11 +144,26 @@ const rules = [
       'target_sha256 is the content hash of target',
       'case is a suite-case.v1 document that keeps its rules',
       'script is present if and only if the target is a script: requested has its limits, and profile is the one that requested names',
+      'agent is present if and only if the target is an agent: tree has the sha256 of a git bundle, its bytes (at most 64 MiB) and its commit',
+      'agent and tree have no other keys',
+      'the policy of an agent is the blob policy_sha256 of the target, and its prices are the blob prices_sha256: canonical JSON and a line feed',
+      'an agent has no model_mode and no work, and its case has no coding keys except limits, model, and checks without an overlay',
     ],
-    fields: ['target', 'target_sha256', 'settings', 'script', 'case'],
-    *check({ target, target_sha256, script, case: one }) {
+    fields: ['target', 'target_sha256', 'settings', 'script', 'agent', 'case'],
+    *check({ target, target_sha256, script, agent, case: one }) {
       if ((target.kind === 'script') !== (script !== undefined))
         yield must('script', 'must be present if and only if the target is a script');
+      if ((target.kind === 'agent') !== (agent !== undefined))
+        yield must('agent', 'must be present if and only if the target is an agent');
+      // A violation even when not strict: a worker would ignore something about the work.
+      if (agent && (hasOtherKeys(agent, agentShape.shape) || hasOtherKeys(agent.tree, treeShape.shape)))
+        yield must('agent', 'must have no unknown keys');
+      if (target.kind === 'agent') {
+        if (target.model_mode !== undefined) yield must('target.model_mode', 'must be absent');
+        if (target.work !== undefined) yield must('target.work', 'must be absent');
+        const key = unsentKey(one as CodingKeys);
+        if (key !== undefined) yield must('case', `has the key ${key}, but workers do not have the files of the suite`);
+      }
       if (script && script.requested.profile !== (script.profile?.name ?? null))
         yield must('script.profile', 'is not the profile that requested names');
       if (contentHash(target) !== target_sha256) yield must('target_sha256', 'is not the content hash of target');
@@ -115,9 +180,13 @@ const rules = [
       'headers is a list of name and env, the environment variable with the value',
       'secret_names is a list of environment variables and contains every env of headers',
       'keep_credentials, if present, is true: well-known credentials are not masked',
+      'an agent has no headers and no secrets',
     ],
     fields: ['headers', 'secret_names', 'keep_credentials'],
-    *check({ headers, secret_names: names }) {
+    reads: ['target'],
+    *check({ target, headers, secret_names: names }) {
+      if (target.kind === 'agent' && (names.length > 0 || headers.length > 0))
+        yield must('secret_names', 'must be empty for an agent');
       for (const [index, { env }] of headers.entries())
         if (!names.includes(env)) yield must(`headers[${index}].env`, 'is missing in secret_names');
     },

@@ -93,10 +93,10 @@ export function isIntact(folder: string, stored: readonly SealedFile[]): boolean
 
 /** The documents of all checks. Their other files already exist. */
 export function checkDocuments(checks: readonly CheckNote[]): Document[] {
-  return checks.map(({ result }) => [resultFile(result.name), canonicalize(result)]);
+  return checks.map(({ result }) => [checkResultFile(result.name), canonicalize(result)]);
 }
 
-function resultFile(name: string): string {
+export function checkResultFile(name: string): string {
   return `${checkFolder(name)}/check_result.json`;
 }
 
@@ -111,7 +111,7 @@ export function checkSteps(checks: readonly CheckNote[], completedAtMs: number):
       startedAtMs: Math.min(momentOf(result.started_at) ?? endedAtMs, endedAtMs),
       endedAtMs,
       artifacts: [
-        ['validation_report', resultFile(name), 'application/json', canonicalize(result)],
+        ['validation_report', checkResultFile(name), 'application/json', canonicalize(result)],
         ...storedArtifacts(name, stored),
       ],
       required: ['validation_report'],
@@ -134,5 +134,5 @@ function storedArtifacts(name: string, stored: readonly SealedFile[]): Artifact[
 
 /** The results of the checks in a run folder, in the order of their steps. A result that violates its contract is left out. */
 export function checksIn(folder: string, names: readonly string[]): CheckResult[] {
-  return names.flatMap(name => (documentIn(folder, resultFile(name), contract) as CheckResult | undefined) ?? []);
+  return names.flatMap(name => (documentIn(folder, checkResultFile(name), contract) as CheckResult | undefined) ?? []);
 }

@@ -62,7 +62,7 @@ const SHA1_REF = /^([0-9a-f]{40}) (.+)$/;
 const SHA256_REF = /^([0-9a-f]{64}) (.+)$/;
 
 /** Stricter than git: rejects names that look like options, and names with a special meaning on a file system. */
-function isRefName(name: string): boolean {
+export function isRefName(name: string): boolean {
   if (name === 'HEAD') return true;
   return (
     name.startsWith('refs/') &&

@@ -34,15 +34,16 @@ export interface JudgedAgent {
 export function agentEvaluationOf(folder: string, key: Checker | undefined): JudgedAgent {
   const found = findEvaluation(folder, contract, key);
   const known = found.state === 'sound' ? evaluationIn(found, contract) : found;
-  if (!('run_id' in known)) return { evaluation: evaluateAgent(folder, systemClock), found: known };
+  if (!('run_id' in known)) return { evaluation: evaluateAgent(folder), found: known };
   const isOurs = known.judge_version === VERSION;
   return {
-    evaluation: isOurs ? (known as AgentEvaluation) : evaluateAgent(folder, systemClock),
+    evaluation: isOurs ? (known as AgentEvaluation) : evaluateAgent(folder),
     found: { state: 'sound' },
   };
 }
 
-function evaluateAgent(folder: string, clock: Clock): AgentEvaluation {
+/** The evaluation of a sealed run. Writes nothing, and does not look at a stored one. */
+export function evaluateAgent(folder: string, clock: Clock = systemClock): AgentEvaluation {
   const run = readAgentFolder(folder);
   const sealSha256 = fileHash(path.join(folder, SEAL));
   if (sealSha256 === undefined)

@@ -14,7 +14,7 @@ import type { SuiteSettings } from './settings.ts';
 import { CANCELLED, type FailedAttempt, type AttemptResult } from './target.ts';
 
 /** How to read the answer of an agent. */
-export interface AgentReader {
+export interface AgentAnswerReader {
   readonly side: SideName;
   readonly secrets: Readonly<Record<string, string>>;
   readonly keepCredentials?: boolean;
@@ -30,7 +30,7 @@ export interface AgentReader {
 export async function agentAnswer(
   folder: string,
   one: SuiteCase,
-  reader: AgentReader,
+  reader: AgentAnswerReader,
 ): Promise<Pick<AttemptResult, 'agentRun' | 'httpStatus' | 'outcome'> | undefined> {
   const run = readAgentFolder(folder);
   const { outcome, policy } = run;
@@ -49,7 +49,7 @@ function judged(
   { finalText }: AgentFolder,
   run: AgentOutcome,
   { id, expected }: SuiteCase,
-  { side, secrets, keepCredentials, settings: { bodyBytesMax } }: AgentReader,
+  { side, secrets, keepCredentials, settings: { bodyBytesMax } }: AgentAnswerReader,
 ): AttemptResult['outcome'] {
   const { termination, reason, reported } = run;
   const { model } = run.agent;
@@ -106,13 +106,13 @@ function failureOf({ reason, detail, api_status: status }: AgentOutcome): Omit<F
   const mayRetry = isAnswered ? [408, 425, 429].includes(status) || status >= 500 : RETRIED.has(errorClass);
   return {
     class: errorClass,
-    message: printable(clip(detail ?? 'The agent did not finish its work.', MESSAGE_BYTES_MAX).text),
+    message: printable(clip(detail ?? 'The agent did not finish its work.', FAILURE_BYTES_MAX).text),
     errorName: reason.toUpperCase(),
     mayRetry,
   };
 }
 
-export const MESSAGE_BYTES_MAX = 1_000;
+export const FAILURE_BYTES_MAX = 1_000;
 
 const CLASSES: Readonly<Partial<Record<Reason, FailedAttempt['class']>>> = {
   api_error: 'network_error',

@@ -17,7 +17,7 @@ import { readAgentPolicy } from '../agent/read-policy.ts';
 import { offersOf } from '../pipeline/runner-plan.ts';
 import { FailedSetups } from '../setup/failed-setups.ts';
 import { type CaseSetups, type DescribedWork, describeWork } from './agent-work.ts';
-import { agentAnswer, type AgentReader, MESSAGE_BYTES_MAX } from './agent-answer.ts';
+import { agentAnswer, type AgentAnswerReader, FAILURE_BYTES_MAX } from './agent-answer.ts';
 import { askedNote } from './agent-asked.ts';
 import { caseOrder, type SuiteAgentOrder } from './case-order.ts';
 import { type Recordings, recordingFor } from './recordings.ts';
@@ -36,7 +36,7 @@ export interface CliAgent {
   readonly home: string;
   readonly signer: Signer | undefined;
   readonly settings: SuiteSettings;
-  readonly claimsIn: AgentReader['claimsIn'];
+  readonly claimsIn: AgentAnswerReader['claimsIn'];
 }
 
 /** Runs the agent's command line. Every attempt is a separate run on a separate clone. */
@@ -50,7 +50,7 @@ export function agentTarget(agent: CliAgent): Target {
       try {
         const order = caseOrder(agent.order, one, agent.casesDir);
         const answer = await executeAgent(
-          { ...order, task: taskOf(one), ...(recordings && { recording: recordingFor(recordings, named) }) },
+          { ...order, task: caseTask(one), ...(recordings && { recording: recordingFor(recordings, named) }) },
           {
             launcher: await agent.launcher(),
             home: agent.home,
@@ -93,7 +93,7 @@ function notStarted({ code, message }: Fault): FailedAttempt {
   return {
     ok: false,
     class: 'other',
-    message: printable(clip(whole, MESSAGE_BYTES_MAX).text),
+    message: printable(clip(whole, FAILURE_BYTES_MAX).text),
     ...(code !== 'usage' && { errorName: code.toUpperCase() }),
     mayRetry: false,
   };
@@ -101,12 +101,12 @@ function notStarted({ code, message }: Fault): FailedAttempt {
 
 const LINES_KEPT = 3;
 
-function readerOf({ order, side, settings, claimsIn }: CliAgent): AgentReader {
+function readerOf({ order, side, settings, claimsIn }: CliAgent): AgentAnswerReader {
   const { secrets = {}, keepCredentials } = order;
   return { side, secrets, settings, claimsIn, ...(keepCredentials && { keepCredentials }) };
 }
 
-export function taskOf({ input }: SuiteCase): string {
+export function caseTask({ input }: SuiteCase): string {
   if (input.context === undefined) return input.user;
   return `${input.user}\n\nThis goes with it, as JSON:\n${canonicalize(input.context)}`;
 }

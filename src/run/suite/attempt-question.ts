@@ -31,13 +31,16 @@ export function againProtocol(protocol: number): number {
 export const WORKER_PROTOCOLS: readonly number[] = [...ATTEMPT_PROTOCOLS, ...ATTEMPT_PROTOCOLS.map(againProtocol)];
 
 /** The part of a plan that workers learn. */
-export type AskedPlan = Pick<SuitePlan, 'request' | 'headers' | 'bounds'>;
+export type AskedPlan = Pick<SuitePlan, 'request' | 'headers' | 'bounds'> & {
+  /** What an agent starts from. */
+  readonly agentTree?: NonNullable<AttemptQuestion['agent']>['tree'] | undefined;
+};
 
 /** Writes the attempts of a run as documents for a worker. */
 export class QuestionWriter {
   readonly #begin: string;
 
-  constructor({ request, headers, bounds }: AskedPlan) {
+  constructor({ request, headers, bounds, agentTree }: AskedPlan) {
     const shared: Omit<AttemptQuestion, 'key' | 'attempt' | 'case'> = {
       schema_version: 'attempt-request.v1',
       run_id: request.run_id,
@@ -49,6 +52,7 @@ export class QuestionWriter {
       secret_names: request.secret_names,
       ...(request.keep_credentials && { keep_credentials: true as const }),
       ...(request.target.kind === 'script' && { script: scriptNote(request.target, bounds) }),
+      ...(agentTree && { agent: { tree: agentTree } }),
     };
     // All attempts share most of the text.
     this.#begin = JSON.stringify(shared).slice(0, -1);
@@ -111,8 +115,23 @@ async function fromStore(digest: ContentHash, store: BlobStore | undefined): Pro
 
 /** What a worker must offer: how it makes the attempt, and the names of all secrets. */
 export function attemptNeeds({ target, secret_names: names }: Pick<SuiteRequest, 'target' | 'secret_names'>): string {
-  return needsWith(target.kind === 'script' ? `script/${target.sandbox}/${target.isolation}` : HTTP_NEEDS, names);
+  return needsWith(needsOf(target), names);
 }
+
+function needsOf(target: SuiteTarget): string {
+  if (target.kind === 'script') return `script/${target.sandbox}/${target.isolation}`;
+  return target.kind === 'agent' ? agentNeeds(target) : HTTP_NEEDS;
+}
+
+/** An agent by its version and the digest of its program, so that only a worker with the same one claims the attempt. */
+export function agentNeeds({ name, version, isolation, sha256 }: NeededAgent): string {
+  // A plus sign would separate the names of secrets.
+  return `agent/${name}/${version.replace(/[^\w.-]/g, '_').slice(0, VERSION_CHARS_MAX)}/${isolation}/${sha256}`;
+}
+
+type NeededAgent = Pick<Extract<SuiteTarget, { kind: 'agent' }>, 'name' | 'version' | 'isolation' | 'sha256'>;
+
+const VERSION_CHARS_MAX = 100;
 
 /** The script of an attempt, for the queue. Workers decide on what the request itself says. */
 export function attemptScript(target: SuiteTarget, bounds: Requested): NeededScript | undefined {

@@ -198,7 +198,7 @@ export class Offers {
     const row = request && needs.find(one => one.needs === shownNeeds(request));
     if (!request || (row && row.workers > 0)) return;
     this.#warn(
-      `No worker can make these attempts. Start one of this release with: proctor worker --queue URL${flagsFor(request)}`,
+      `No worker can make these attempts. Start one of this release${sameAgent(request)} with: proctor worker --queue URL${flagsFor(request)}`,
     );
   }
 
@@ -209,12 +209,20 @@ export class Offers {
   }
 }
 
+/** The version that a worker must have, for an agent. */
+function sameAgent({ needs }: AttemptRequest): string {
+  const [kind, name, version] = needs.split('/');
+  return kind === 'agent' ? `, on a machine with ${name} ${version},` : '';
+}
+
 /** The flags of a worker that offers what an attempt needs. */
 function flagsFor({ needs, script }: AttemptRequest): string {
   const [what = '', ...names] = needs.split('+');
   const secrets = names.map(name => ` --secret ${name}`).join('');
   const digest = script?.sha256.replace('sha256:', '') ?? 'SHA256';
-  return `${what.startsWith('script/') ? ` --store ADDRESS --allow-script ${digest}` : ''}${secrets}`;
+  const [kind, name] = what.split('/');
+  if (kind === 'script') return ` --store ADDRESS --allow-script ${digest}${secrets}`;
+  return `${kind === 'agent' ? ` --store ADDRESS --allow-agent ${name}` : ''}${secrets}`;
 }
 
 interface Waiting {

@@ -2,7 +2,8 @@ import { contentHash } from '../../base/hash.ts';
 import { printable } from '../../base/printable.ts';
 import type { AttemptOutcome, AttemptRequest, Queue } from '../../queue/queue.ts';
 import { patiently } from '../../store/patience.ts';
-import { targetName } from '../../contracts/suite/index.ts';
+import { durationMs } from '../../base/units.ts';
+import { type SuiteCase, targetName } from '../../contracts/suite/index.ts';
 import {
   type AskedPlan,
   ATTEMPT_PROTOCOL,
@@ -42,7 +43,9 @@ export function queuedTarget(run: QueuedRun): Target {
       const ask = await patiently(() => queuedText(writer.write(one, attempt, key), store), signal);
       if (ask === undefined) return { latencyMs: 0, outcome: TOO_LARGE };
       const asked = { key, caseId: one.id, one, targetSha256, caseSha256: contentHash(one) };
-      const outcome = await offers.outcomeOf({ ...shared, key, ask, ...(trace !== undefined && { trace }) }, signal);
+      const timeoutMs = givenUpAfterMs(caseTimeoutMs(one, request.settings.timeout_ms));
+      const offered = { ...shared, key, ask, timeoutMs, ...(trace !== undefined && { trace }) };
+      const outcome = await offers.outcomeOf(offered, signal);
       if (outcome === undefined) return { latencyMs: 0, outcome: CANCELLED };
       if (outcome.is === 'reported') {
         const result = await readWorkerReport(outcome.report, asked, run, signal);
@@ -72,11 +75,27 @@ export function sharedRequest({ plan, priority, targetSlots }: QueuedRun): Omit<
     needs: attemptNeeds(request),
     priority,
     ...(script && { script }),
-    timeoutMs: Math.min(request.settings.timeout_ms + SETTLE_MS, TIMEOUT_MS_MAX),
+    timeoutMs: givenUpAfterMs(request.settings.timeout_ms),
     ...(targetSlots && {
       slots: { target: printable(targetName(request.target)).slice(0, TARGET_CHARS_MAX), max: targetSlots },
     }),
   };
+}
+
+/** The default of a check. */
+const CHECK_MS = 300_000;
+
+function givenUpAfterMs(timeoutMs: number): number {
+  return Math.min(timeoutMs + SETTLE_MS, TIMEOUT_MS_MAX);
+}
+
+/** A case can give its agent more time than the suite does, and each check runs at most twice. */
+function caseTimeoutMs({ limits, checks = [] }: SuiteCase, suiteMs: number): number {
+  const agentMs = limits?.timeout === undefined ? suiteMs : durationMs(limits.timeout);
+  return checks.reduce(
+    (sum, { timeout }) => sum + 2 * (timeout === undefined ? CHECK_MS : durationMs(timeout)),
+    agentMs,
+  );
 }
 
 /** How long a worker may try to report an outcome before the queue gives the attempt up. */

@@ -25,7 +25,7 @@ export interface AskedAttempt {
   readonly caseSha256: string;
 }
 
-/** The run of a script on a worker, as its signed outcome names it. */
+/** The run of a script or an agent on a worker, as its signed outcome names it. */
 export interface SentRun {
   readonly id: string;
   readonly sealSha256: string;
@@ -41,16 +41,16 @@ export interface SentRun {
 export type TakeRun = (
   sent: SentRun,
   asked: AskedAttempt,
-  faultOf: (outcome: AttemptResult['outcome']) => string | undefined,
+  faultOf: (taken: TakenRun) => string | undefined,
 ) => Promise<TakenRun | string>;
 
-export type TakenRun = Pick<AttemptResult, 'agentRun' | 'outcome'>;
+export type TakenRun = Pick<AttemptResult, 'agentRun' | 'httpStatus' | 'outcome'>;
 
 export interface ReportReader {
   readonly side: SideName;
   /** Reads the reply again, so that the answer follows from the stored bytes, not from a claim of the worker. */
   readonly read: ReplyReader;
-  /** For a script: takes its run over. Absent if the reply itself travels. */
+  /** For a script or an agent: takes its run over. Absent if the reply itself travels. */
   readonly takeRun?: TakeRun | undefined;
   readonly bodyBytesMax: number;
   readonly store?: BlobStore | undefined;
@@ -124,16 +124,17 @@ async function answerOfRun(
       publicKey: report.public_key,
     },
     asked,
-    outcome => (isAsSigned(outcome, subject, predicate) ? undefined : 'its answer differs from the files of its run'),
+    taken => (isAsSigned(taken, subject, predicate) ? undefined : 'its answer differs from the files of its run'),
   );
 }
 
 /** Compares an answer with what the worker signed, because the verifier compares both again. */
 function isAsSigned(
-  outcome: AttemptResult['outcome'],
+  { outcome, httpStatus }: TakenRun,
   subject: AttemptStatement['subject'],
-  { failure, masked = {} }: AttemptStatement['predicate'],
+  { failure, masked = {}, http_status }: AttemptStatement['predicate'],
 ): boolean {
+  if (httpStatus !== http_status) return false;
   if (contentHash({ ...outcome.masked }) !== contentHash({ ...masked })) return false;
   if (outcome.ok || !failure) return outcome.ok && !failure;
   const signedBody = subject.find(({ name }) => name === 'body');
