@@ -86,7 +86,7 @@ function exited(
   // The agent exited before our signal arrived.
   if (stoppedFor) return killed('policy', { stoppedFor, approval } as TerminationFacts);
   if (lastAsk && !isGood(lastAsk)) return unanswered(lastAsk, failure);
-  if (failure) return { ...ended('error', failure.reason, failure.detail), apiStatus: failure.status };
+  if (failure) return { ...ended('error', failure.reason, failure.detail), apiStatus: statusOf(failure) };
   if (code !== 0) return ended('error', 'exit_nonzero', `The agent exited with code ${code}.`);
   if (!terminal) return ended('error', 'incomplete_stream', 'The agent exited without its final line.');
   if (!terminal.ok) return ended('error', 'protocol_error', 'The agent did not report success.');
@@ -100,6 +100,13 @@ function exited(
     );
   if (tooMuch !== null) return ended('error', 'limit_output', tooMuch);
   return { termination: 'completed', reason: 'ok', detail: null, apiStatus: null };
+}
+
+/** Agents can report any number as a status, and with any reason. */
+function statusOf({ reason, status }: NonNullable<AgentReading['failure']>): number | null {
+  const isOfApi = reason === 'api_error' || reason === 'auth_missing';
+  const isHttp = status !== null && Number.isInteger(status) && status >= 100 && status <= 599;
+  return isOfApi && isHttp ? status : null;
 }
 
 function isGood({ status, isWhole }: AskEnd): boolean {

@@ -40,7 +40,7 @@ export async function agentAnswer(
   return {
     agentRun: agentRunNote(folder, { ...run, outcome, policy }, claims, text => masker.text(text)),
     outcome: judged(folder, run, outcome, one, reader),
-    ...(isStatus(outcome.api_status) && { httpStatus: outcome.api_status }),
+    ...(outcome.api_status !== null && { httpStatus: outcome.api_status }),
   };
 }
 
@@ -95,13 +95,8 @@ function replyIn(said: Buffer): object | undefined {
     : undefined;
 }
 
-/** Agents can report any number as a status. */
-function isStatus(status: number | null): status is number {
-  return status !== null && Number.isInteger(status) && status >= 100 && status <= 999;
-}
-
 function failureOf({ reason, detail, api_status: status }: AgentOutcome): Omit<FailedAttempt, 'ok'> {
-  const isAnswered = isStatus(status);
+  const isAnswered = status !== null;
   const errorClass = isAnswered ? 'http_error' : (CLASSES[reason] ?? 'other');
   const mayRetry = isAnswered ? [408, 425, 429].includes(status) || status >= 500 : RETRIED.has(errorClass);
   return {

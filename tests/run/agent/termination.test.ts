@@ -72,6 +72,9 @@ describe('the expected ending is recorded for a step', () => {
     ['with an empty last message', reading({ finalText: '\n' }), 'error incomplete_stream'],
     ['without a last message', reading({ finalText: null }), 'error incomplete_stream'],
     ['whose model API failed, with exit code 0', reading(failure('api_error', 529)), 'error api_error 529'],
+    ['that reports a status above 599', reading(failure('api_error', 999)), 'error api_error'],
+    ['that reports a status that is no whole number', reading(failure('api_error', 500.5)), 'error api_error'],
+    ['that reports a status without an error of the API', reading(failure('limit_turns', 500)), 'error limit_turns'],
     [
       'whose model API failed, with exit code 1',
       { ...reading(failure('auth_missing')), ending: { how: 'exited', code: 1 } },
