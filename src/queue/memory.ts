@@ -115,6 +115,15 @@ export class MemoryQueue implements Queue {
     return askUntil(ask, known => known.size === 0, this.#hint, wait, POLL_MS, monotonicMs);
   }
 
+  async begun(keys: readonly string[]): Promise<ReadonlyMap<string, number>> {
+    return new Map(
+      keys.flatMap(key => {
+        const { claim, outcome } = this.#entries.get(key) ?? {};
+        return claim && outcome?.is !== 'handed_back' ? [[key, claim.begunAtMs] as const] : [];
+      }),
+    );
+  }
+
   async withdraw(runId: string): Promise<void> {
     for (const [key, entry] of this.#entries) {
       if (entry.request.runId !== runId || entry.outcome) continue;

@@ -21,6 +21,8 @@ export interface Queue {
   settle(settlements: readonly Settlement[]): Promise<readonly string[]>;
   /** The known outcomes of these keys. Without any, waits for `waitMs`, or until the signal aborts. */
   outcomes(keys: readonly string[], wait: QueueWait): Promise<ReadonlyMap<string, AttemptOutcome>>;
+  /** When those of these keys began that have begun, and were not handed back since. By the clock of the queue. */
+  begun(keys: readonly string[]): Promise<ReadonlyMap<string, number>>;
   /** Removes the waiting attempts of a run, and takes the active ones from their workers. */
   withdraw(runId: string): Promise<void>;
   /** Calls `listener` when a run may have been withdrawn. Only a hint: `beat` decides. Returns a function that stops it. */

@@ -113,6 +113,10 @@ export class RemoteQueue implements Queue {
     throw conductorOnly('read outcomes');
   }
 
+  async begun(): Promise<never> {
+    throw conductorOnly('see what others make');
+  }
+
   async withdraw(): Promise<void> {
     throw conductorOnly('withdraw a run');
   }

@@ -358,6 +358,27 @@ export function queueConformance(name: string, make: () => Promise<QueueUnderTes
       expect(keysOf(await queue.claim(WORKER, 8, NOW))).toEqual(['run/b/1']);
     });
 
+    test('says when attempts began, also after they ended, but not of those that were handed back', async () => {
+      const { queue } = await made();
+      await queue.offer([request('a'), request('b'), request('c')]);
+      const claims = await queue.claim(WORKER, 3, NOW);
+      await queue.offer([request('d')]);
+      const keys = ['run/a/1', 'run/b/1', 'run/c/1', 'run/d/1', 'run/e/1'];
+      const begun = await queue.begun(keys);
+      expect([...begun.keys()].sort()).toEqual(['run/a/1', 'run/b/1', 'run/c/1']);
+      for (const {
+        request: { key },
+        begunAtMs,
+      } of claims)
+        expect(begun.get(key)).toBe(begunAtMs);
+      const [a, b] = ['run/a/1', 'run/b/1'].map(key => claims.find(one => one.request.key === key)) as AttemptClaim[];
+      await queue.settle([
+        reported(a as AttemptClaim),
+        { claim: b as AttemptClaim, end: { is: 'handed_back', why: 'no' } },
+      ]);
+      expect([...(await queue.begun(keys)).keys()].sort()).toEqual(['run/a/1', 'run/c/1']);
+    });
+
     test('wakes a waiting worker and a waiting conductor', async () => {
       const { queue } = await made();
       const waiting = queue.claim(WORKER, 8, { waitMs: 60_000 });

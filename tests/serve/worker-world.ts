@@ -49,6 +49,7 @@ export function joined(remote: Queue, own: Queue): Queue {
       const known = await own.outcomes(keys, wait);
       return new Map([...known].map(([key, outcome]): [string, AttemptOutcome] => [key, bare(outcome)]));
     },
+    begun: keys => own.begun(keys),
     withdraw: runId => own.withdraw(runId),
     onWithdrawn: listener => own.onWithdrawn(listener),
     supervise: () => own.supervise(),

@@ -24,6 +24,16 @@ export async function storedOutcomes(
   );
 }
 
+/** When those of the keys began that have begun, and were not handed back. */
+export async function begunKeys(session: Session, keys: readonly string[]): Promise<ReadonlyMap<string, number>> {
+  const rows = await session.rows<{ key: string; at_ms: number }>(
+    `select b.key, (extract(epoch from b.at) * 1000)::float8 as at_ms from proctor.begun b
+      where b.key = any($1) and not exists (select 1 from proctor.outcome o where o.key = b.key and o.state = 'handed_back')`,
+    [keys],
+  );
+  return new Map(rows.map(({ key, at_ms }) => [key, Math.round(at_ms)]));
+}
+
 /**
  * Stores `lost` for attempts that began and whose job failed, because it had no heartbeat or took too long. Returns how
  * many there were.

@@ -19,7 +19,7 @@ import { forgetOldRuns } from './forget.ts';
 import { assertVersion } from './migrate.ts';
 import { type News, NewsReader } from './news.ts';
 import { offer } from './offer.ts';
-import { storedOutcomes, storeLost } from './outcomes.ts';
+import { begunKeys, storedOutcomes, storeLost } from './outcomes.ts';
 import { noteWorkers, overview, renewWorkers } from './overview.ts';
 import { beat, settle } from './settle.ts';
 import { withdraw } from './withdraw.ts';
@@ -106,6 +106,10 @@ class PostgresQueue implements Queue {
       return (await storeLost(this.#database, open)) === 0 ? known : storedOutcomes(this.#database, keys);
     };
     return askUntil(ask, known => known.size === 0, this.#settled, wait, pollMs(), monotonicMs);
+  }
+
+  async begun(keys: readonly string[]): Promise<ReadonlyMap<string, number>> {
+    return begunKeys(this.#database, keys);
   }
 
   async withdraw(runId: string): Promise<void> {
