@@ -81,6 +81,10 @@ export const catalogue: Readonly<Record<string, CatalogueEntry>> = {
     'published-script.v1',
     async () => (await import('./published-script/index.ts')).publishedScript,
   ),
+  'published-request': ours(
+    'published-request.v1',
+    async () => (await import('./published-request/index.ts')).publishedRequest,
+  ),
   cases: ours('cases.v1', async () => (await suite()).cases),
   'suite-case': ours('suite-case.v1', async () => (await suite()).suiteCase),
   'suite-reply': ours('suite-reply.v1', async () => (await suite()).suiteReply),

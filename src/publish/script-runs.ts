@@ -6,6 +6,7 @@ import { systemClock } from '../base/clock.ts';
 import { Fault, fullDisk, orWriteFault } from '../base/fault.ts';
 import { makeFolders } from '../base/private.ts';
 import { formOf } from '../contracts/form.ts';
+import { type PublishedRequest, publishedRequestShape } from '../contracts/published-request/index.ts';
 import { publishedVersion } from '../contracts/published-script/shape.ts';
 import { codeWord, contentHashText, instant, record } from '../contracts/shape.ts';
 import { chainedLines, JournalChain } from '../evidence/run-folder/chain.ts';
@@ -29,7 +30,26 @@ const orderedLine = record({
 
 const lineShape = z.union([
   orderedLine,
-  record({ is: z.literal('refused'), at: instant(), code: codeWord(), message: z.string() }),
+  record({
+    is: z.literal('refused'),
+    at: instant(),
+    code: codeWord(),
+    message: z.string(),
+    /** For those who may see all runs. */
+    why: z.optional(z.string()),
+  }),
+  /** From here on, only a worker may run the script. */
+  record({ is: z.literal('sent'), at: instant(), request: publishedRequestShape }),
+  /** Its user stops a run that was sent. */
+  record({ is: z.literal('stopping'), at: instant() }),
+  /** The run of a worker was verified, and is complete here. */
+  record({
+    is: z.literal('taken'),
+    at: instant(),
+    worker: z.string(),
+    /** The key that it signed with. */
+    key_id: contentHashText(),
+  }),
   record({
     is: z.literal('scanned'),
     at: instant(),
@@ -55,6 +75,10 @@ export interface ScriptRunRecord {
   readonly runId: string;
   readonly ordered: OrderedRunLine;
   readonly refused: Extract<ScriptRunLine, { is: 'refused' }> | undefined;
+  /** The run that workers may make. */
+  readonly sent: PublishedRequest | undefined;
+  readonly isStopping: boolean;
+  readonly taken: Extract<ScriptRunLine, { is: 'taken' }> | undefined;
   readonly scanned: ScannedLine | undefined;
   readonly expired: { readonly outputs: string | undefined; readonly logs: string | undefined };
 }
@@ -137,6 +161,9 @@ export function readRecord(home: string, runId: string): ScriptRunRecord | undef
     runId,
     ordered,
     refused: lines.find(line => line.is === 'refused'),
+    sent: lines.find(line => line.is === 'sent')?.request,
+    isStopping: lines.some(line => line.is === 'stopping'),
+    taken: lines.find(line => line.is === 'taken'),
     scanned: lines.findLast(line => line.is === 'scanned'),
     expired: { outputs: expiredAt('outputs'), logs: expiredAt('logs') },
   };
@@ -162,8 +189,15 @@ export function stagedFolder(home: string, runId: string): string {
   return path.join(recordFolder(home, runId), 'input');
 }
 
+/** Where the run of a worker lies until the server has accepted it. */
+export function takingFolder(home: string, runId: string): string {
+  return path.join(recordFolder(home, runId), 'taking');
+}
+
+/** Removes the inputs of a run that has ended, and what is left of a run that was taken over. */
 export function dropStaged(home: string, runId: string): void {
   rmSync(stagedFolder(home, runId), { recursive: true, force: true });
+  rmSync(takingFolder(home, runId), { recursive: true, force: true });
 }
 
 export function noRun(): Fault {

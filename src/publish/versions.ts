@@ -5,7 +5,6 @@ import { syncFolder, temporaryBeside, writeAtomic } from '../base/atomic.ts';
 import { canonicalize } from '../base/canonical.ts';
 import { codeOf, Fault } from '../base/fault.ts';
 import { fileHash } from '../base/file-hash.ts';
-import { bytesHash } from '../base/hash.ts';
 import { readJson } from '../base/json.ts';
 import { makeFolders } from '../base/private.ts';
 import { readRegular } from '../base/regular.ts';
@@ -16,6 +15,7 @@ import {
   publishedScriptShape,
   type PublishedVersion,
 } from '../contracts/published-script/shape.ts';
+import { versionDigest } from '../contracts/published-script/version-digest.ts';
 import { contentHashText, count, matching, record, relativePath } from '../contracts/shape.ts';
 import { copyPublished, pathsBelow, type PublishedFile } from './folder-files.ts';
 import { makeServerFolder, scriptsFolder } from './server-folder.ts';
@@ -96,11 +96,6 @@ export function versionTaken(name: string, version: string): Fault {
     'version_taken',
     `${name} ${version} exists with other content, and a version never changes. Raise the version in ${SCRIPT_YAML}.`,
   );
-}
-
-/** The digest of a version: over the sorted paths, modes and hashes of its files. */
-export function versionDigest(files: readonly Omit<PublishedFile, 'bytes'>[]): string {
-  return bytesHash(canonicalize(files.map(({ path, mode, sha256 }) => ({ path, mode, sha256 }))));
 }
 
 /** The stored list of a version; undefined if there is none that can be read. */

@@ -34,7 +34,8 @@ export const scriptListing = record({
 
 export type ScriptListing = z.infer<typeof scriptListing>;
 
-export const SCRIPT_RUN_STATES = ['waiting', 'running', 'succeeded', 'failed', 'timed_out', 'stopped'] as const;
+/** `lost`: a worker made the run, and the server has no result that it can trust. */
+export const SCRIPT_RUN_STATES = ['waiting', 'running', 'succeeded', 'failed', 'timed_out', 'stopped', 'lost'] as const;
 
 /** A file that a run left. `withheld` files cannot be downloaded. */
 const outputView = record({
@@ -56,6 +57,8 @@ export const scriptRunView = record({
   state: z.enum(SCRIPT_RUN_STATES),
   /** 1 for the run that starts next; null if it does not wait or the position is unknown. */
   position: z.nullable(count()),
+  /** What the run waits for, if it is not its turn: for example, a worker that may run the script. */
+  waits_for: z.nullable(z.string()),
   ordered_at: instant(),
   started_at: z.nullable(instant()),
   ended_at: z.nullable(instant()),
@@ -64,6 +67,8 @@ export const scriptRunView = record({
   /** Not sanitized. A page must sanitize it and show it in a frame without rights. */
   html_output: z.nullable(z.string()),
   error_summary: z.nullable(z.string()),
+  /** For those who may see all runs: which worker made the run, or why there is no result of it. */
+  operator_note: z.nullable(z.string()),
   /** What the user tells an admin, who finds the log by it. */
   correlation_id: z.nullable(z.string()),
   files: z.array(outputView),

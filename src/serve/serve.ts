@@ -7,6 +7,7 @@ import { listen, type Patience } from './listen.ts';
 import { openOrders, type Ordering } from './orders/open-orders.ts';
 import { ServerLog } from './operation/log.ts';
 import { ServerMetrics } from './operation/metrics.ts';
+import { scriptWorkers, sendingOf } from './script-workers.ts';
 import { openTeamQueue, queueForOrders, type TeamSettings } from './workers/open-team-queue.ts';
 
 export interface ServeOptions
@@ -25,6 +26,10 @@ export interface ServeOptions
   readonly ordering?: Partial<Ordering>;
   /** The queue whose attempts workers get from this server. */
   readonly team?: TeamSettings | undefined;
+  /** Where published scripts run; on this machine by default. */
+  readonly scriptsOn?: 'here' | 'workers';
+  /** With `scriptsOn: 'workers'`, the public keys of the workers to trust; every worker of the queue by default. */
+  readonly workerKeys?: readonly string[] | undefined;
 }
 
 export interface Serving {
@@ -43,9 +48,12 @@ export async function serve({
   ordering = {},
   patience,
   team: settings,
+  scriptsOn = 'here',
+  workerKeys,
   ...who
 }: ServeOptions): Promise<Serving> {
   const home = homeFrom(cwd);
+  const sends = scriptsOn === 'workers' ? sendingOf({ cwd, workerKeys, settings }) : undefined;
   makeHome(home);
   const log = new ServerLog(onLog);
   const access = openAccess(home, { hosts: [], isBehindProxy: false, ...who, listen: host, port });
@@ -57,7 +65,8 @@ export async function serve({
   dropPassing(home);
   const forOrders = queueForOrders(settings, team, ordering.environment);
   const orders = openOrders(cwd, home, log, { ...ordering, ...forOrders });
-  const server = new Server({ cwd, home, access, log, orders, metrics, team });
+  const workers = sends && team && scriptWorkers(sends, team);
+  const server = new Server({ cwd, home, access, log, orders, metrics, team, workers });
   const listening = await listen(server, host, port, patience).catch(async (error: unknown) => {
     await Promise.all([access.close(), orders.drain(0, false), team?.close()]);
     throw error;

@@ -45,7 +45,7 @@ export function sentScripts(
 }
 
 /** The files that Proctor adds to the output of a script are fewer than this. */
-const OWN_FILES_MAX = 100;
+export const OWN_FILES_MAX = 100;
 
 interface AskedScript {
   readonly target: ScriptTarget;

@@ -106,7 +106,7 @@ export async function workerScript(
 }
 
 /** Anyone who can write to the queue chooses the script, so the worker decides what it may reach. */
-function refuseUnlessAllowed(
+export function refuseUnlessAllowed(
   sha256: string,
   { network, hasSecrets }: { readonly network: 'blocked' | 'open'; readonly hasSecrets: boolean },
   { allowed }: ScriptWorker,

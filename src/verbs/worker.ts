@@ -24,6 +24,7 @@ import { storeAt, withQueue } from './queued-suite.ts';
 import { httpFor } from './suite-targets.ts';
 import type { AgentWorker } from './worker-agents.ts';
 import { openWorkerHome } from './worker-home.ts';
+import { workerPublished } from './worker-published.ts';
 import { allowedScripts, scriptNeeds, type ScriptWorker, workerScript } from './worker-scripts.ts';
 
 export interface WorkerOptions {
@@ -106,6 +107,7 @@ export async function runQueueWorker(options: WorkerOptions): Promise<void> {
           const target = await workerTarget(question, connections, allowedWork);
           return options.tracer ? tracedWork(target, question, options.tracer, name) : target;
         },
+        ...(scripts && { makePublished: request => workerPublished(request, scripts) }),
         spool: folderSpool(path.join(homeFrom(cwd), 'spool')),
         drainMs,
         signal: options.signal ?? new AbortController().signal,

@@ -12,8 +12,8 @@ export const EX = {
   },
   EX6: {
     id: 'EX6',
-    title: 'Expired With The Key Of The Run',
+    title: 'Expired With A Key Of The Run',
     why: 'Otherwise anyone could remove a file from signed evidence and explain it away.',
-    asks: ['if evidence/seal.json is signed, evidence/expired.json is signed with the same key'],
+    asks: ['if evidence/seal.json is signed, evidence/expired.json is signed only with keys that also signed the seal'],
   },
 } as const;

@@ -4,10 +4,12 @@ import { monotonicMs, systemClock } from '../base/clock.ts';
 import { Fault } from '../base/fault.ts';
 import { printable } from '../base/printable.ts';
 import type { AttemptQuestion } from '../contracts/attempt-request/index.ts';
+import type { PublishedRequest } from '../contracts/published-request/index.ts';
 import type { SuiteCase } from '../contracts/suite/index.ts';
 import type { Settlement } from '../queue/queue.ts';
-import { attemptNeeds, readQuestion } from '../run/suite/attempt-question.ts';
-import { attemptReport, type MadeAttempt, type Reporter } from '../run/suite/attempt-report.ts';
+import { publishedQuestion, readPublishedRequest } from '../run/suite/published-question.ts';
+import { attemptNeeds, PUBLISHED_PROTOCOL, readQuestion } from '../run/suite/attempt-question.ts';
+import { attemptReport, type MadeAttempt, type ReportedQuestion, type Reporter } from '../run/suite/attempt-report.ts';
 import { type AttemptResult, type FailedAttempt, NotBegun, type Target } from '../run/suite/target.ts';
 import { patiently } from '../store/patience.ts';
 import type { HeldClaim } from './held-claims.ts';
@@ -24,15 +26,25 @@ export interface Made {
   readonly discard?: () => void;
 }
 
+/** Opens the run of a published script. Rejects if this worker must not or cannot make it. */
+export type MakePublished = (request: PublishedRequest) => Promise<Target>;
+
 /** Turns a claim into an outcome: reads the request, asks the target, and signs what came back. */
 export class AttemptMaker {
   readonly #reporter: Reporter;
   readonly #targets: WorkerTargets;
+  readonly #makePublished: MakePublished | undefined;
   readonly #draining: AbortSignal;
 
-  constructor(reporter: Reporter, targets: WorkerTargets, draining: AbortSignal) {
+  constructor(
+    reporter: Reporter,
+    targets: WorkerTargets,
+    makePublished: MakePublished | undefined,
+    draining: AbortSignal,
+  ) {
     this.#reporter = reporter;
     this.#targets = targets;
+    this.#makePublished = makePublished;
     this.#draining = draining;
   }
 
@@ -41,6 +53,7 @@ export class AttemptMaker {
     const { request } = held.claim;
     // The worker began to shut down while it claimed the attempt.
     if (this.#draining.aborted) return { end: handedBack('The worker is shutting down.') };
+    if (request.protocol === PUBLISHED_PROTOCOL) return this.#published(held);
     let question: AttemptQuestion;
     try {
       question = await patiently(() => readQuestion(request.ask, this.#reporter.store), held.signal);
@@ -57,12 +70,26 @@ export class AttemptMaker {
       // It rejects only before anything began, for example because the script is in a store that is away.
       return await patiently(asked, held.signal);
     } catch (error) {
-      const why = sentenceOf(error);
-      return { end: handedBack(why), ...(!isOfTheRun(error) && { unable: why }) };
+      return notBegun(error);
     }
   }
 
-  async #asked(question: AttemptQuestion, target: Target, held: HeldClaim): Promise<Made> {
+  async #published(held: HeldClaim): Promise<Made> {
+    let target: Target | undefined;
+    try {
+      const make = this.#makePublished;
+      if (!make) throw new Fault('not_offered', 'This worker runs no published scripts.');
+      const request = await patiently(() => readPublishedRequest(held.claim.request, this.#reporter.store), held.signal);
+      target = await patiently(() => make(request), held.signal);
+      return await this.#asked(publishedQuestion(request), target, held);
+    } catch (error) {
+      return notBegun(error);
+    } finally {
+      await target?.close();
+    }
+  }
+
+  async #asked(question: ReportedQuestion, target: Target, held: HeldClaim): Promise<Made> {
     const startedAtMs = systemClock.now();
     const startedMs = monotonicMs();
     const one = question.case as SuiteCase;
@@ -82,7 +109,7 @@ export class AttemptMaker {
   }
 
   /** Waits for an unavailable store, for as long as the attempt is ours. */
-  async #reported(question: AttemptQuestion, made: MadeAttempt, held: HeldClaim): Promise<MadeEnd | undefined> {
+  async #reported(question: ReportedQuestion, made: MadeAttempt, held: HeldClaim): Promise<MadeEnd | undefined> {
     while (held.stopped !== 'lost') {
       try {
         return { is: 'reported', report: await attemptReport(question, made, this.#reporter) };
@@ -95,6 +122,12 @@ export class AttemptMaker {
 }
 
 const STORE_PAUSE_MS = 1_000;
+
+/** Only a target that did not begin rejects, so nothing was sent. */
+function notBegun(error: unknown): Made {
+  const why = sentenceOf(error);
+  return { end: handedBack(why), ...(!isOfTheRun(error) && { unable: why }) };
+}
 
 /** The reason may quote a request. The queue refuses a text with a NUL, and with it all outcomes that come together. */
 function handedBack(why: string): MadeEnd {
@@ -120,6 +153,7 @@ const OF_THE_RUN: ReadonlySet<string> = new Set([
   // About one script or agent, or its blobs. Others may run here.
   'unknown_interpreter',
   'not_enforceable',
+  'script_invalid',
   'out_of_bounds',
   'no_blob',
   'blob_mismatch',

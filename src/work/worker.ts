@@ -5,7 +5,7 @@ import { Hint } from '../queue/hint.ts';
 import type { AttemptClaim, Queue, WorkerOffer } from '../queue/queue.ts';
 import { WORKER_PROTOCOLS } from '../run/suite/attempt-question.ts';
 import type { Reporter } from '../run/suite/attempt-report.ts';
-import { AttemptMaker, type MadeEnd } from './attempt-maker.ts';
+import { AttemptMaker, type MadeEnd, type MakePublished } from './attempt-maker.ts';
 import { HeldClaims } from './held-claims.ts';
 import { Settling } from './settling.ts';
 import type { OutcomeSpool } from './spool.ts';
@@ -20,6 +20,7 @@ export interface WorkerContext {
   readonly slots: number;
   readonly reporter: Reporter;
   readonly makeTarget: MakeTarget;
+  readonly makePublished?: MakePublished | undefined;
   readonly spool: OutcomeSpool;
   /** How long attempts may take after the signal. */
   readonly drainMs: number;
@@ -68,13 +69,13 @@ class Worker {
   #away: string | undefined;
 
   constructor(context: WorkerContext) {
-    const { queue, reporter, makeTarget, slots, onEvent = () => undefined } = context;
+    const { queue, reporter, makeTarget, makePublished, slots, onEvent = () => undefined } = context;
     this.#context = context;
     this.#tell = onEvent;
     this.#needs = new Set(context.needs);
     this.#held = new HeldClaims(queue);
     this.#targets = new WorkerTargets(makeTarget, slots);
-    this.#maker = new AttemptMaker(reporter, this.#targets, context.signal);
+    this.#maker = new AttemptMaker(reporter, this.#targets, makePublished, context.signal);
     this.#settling = new Settling(queue);
   }
 

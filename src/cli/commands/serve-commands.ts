@@ -34,6 +34,14 @@ export function addServeCommands(program: Command, ended: (code: number) => void
     .option('--allow-target <origin>', 'ordered suites may ask only this origin; repeatable', collect)
     .option('--queue [url]', 'queue whose attempts workers get here: the URL of PostgreSQL (default: PROCTOR_QUEUE)')
     .option('--store <address>', 'folder or s3://… for replies and cases of the queue above 64 KiB')
+    .addOption(
+      new Option('--scripts-on <place>', 'where published scripts run').choices(['here', 'workers']).default('here'),
+    )
+    .option(
+      '--worker-key <file>',
+      'public key of a worker; the server takes runs of published scripts only from these keys; repeatable',
+      collect,
+    )
     .option('--stop-runs', 'interrupt running suites when the server stops')
     .option('--json', 'print the address as one JSON document')
     .action(async (flags: ServeFlags) => {

@@ -20,6 +20,8 @@ export interface ServeFlags extends OidcFlags {
   readonly allowTarget?: readonly string[];
   readonly queue?: string | true;
   readonly store?: string;
+  readonly scriptsOn: 'here' | 'workers';
+  readonly workerKey?: readonly string[];
   readonly stopRuns?: true;
   readonly json?: true;
 }
@@ -51,6 +53,7 @@ export async function serveCommand({
       onLog: line => stderr.write(line),
       ordering: orderingOf(flags),
       team: teamOf(flags),
+      ...scriptsOf(flags),
     });
     if (json) stdout.write(`${printableJson({ address: serving.address })}\n`);
     else stdout.write(`Open ${serving.address}\nPress Ctrl-C to stop.\n`);
@@ -69,6 +72,12 @@ function teamOf({ queue, store }: Pick<ServeFlags, 'queue' | 'store'>) {
   if (queue === undefined && store !== undefined) throw new Fault('usage', '--store requires a queue. Add --queue.');
   if (queue === undefined) return undefined;
   return { queue: queueAddress(typeof queue === 'string' ? queue : undefined), store, environment: process.env };
+}
+
+/** Where published scripts run. */
+function scriptsOf({ scriptsOn, workerKey: workerKeys }: Pick<ServeFlags, 'scriptsOn' | 'workerKey'>) {
+  if (scriptsOn === 'here' && workerKeys) throw new Fault('usage', '--worker-key requires --scripts-on workers.');
+  return { scriptsOn, workerKeys };
 }
 
 /** How the server runs what its clients order. */

@@ -8,6 +8,7 @@ import { AGAIN_MAX, attemptKey } from '../attempt-key.ts';
 import { check } from '../check.ts';
 import { type Contract, MIB } from '../contract.ts';
 import { isObject } from '../kind.ts';
+import { filesOfPublished } from '../published-request/index.ts';
 import { must, rulesFor, versionRule } from '../rule.ts';
 import { anyObject, contentHashText, count, filledText, record, variableName } from '../shape.ts';
 import { objectName } from '../workspace/series.ts';
@@ -74,11 +75,14 @@ export function unsentKey(one: CodingKeys): string | undefined {
 
 /**
  * The digests of the blobs that a worker reads for an attempt: its script, or the policy, the prices and the tree of its
- * agent. The document may come from anyone.
+ * agent, or the files of a published script. The document may come from anyone.
  */
 export function blobsOfAttempt(text: string): ContentHash[] {
   const reading = readJson(Buffer.from(text), { bytesMax: attemptRequest.bytesMax });
-  const { target, agent } = objectIn(reading.ok ? reading.value : undefined);
+  const value = objectIn(reading.ok ? reading.value : undefined);
+  const published = filesOfPublished(value);
+  if (published.length > 0) return published;
+  const { target, agent } = value;
   const { kind, sha256, policy_sha256, prices_sha256 } = objectIn(target);
   const named =
     kind === 'script' ? [sha256] : [policy_sha256, prices_sha256, objectIn(objectIn(agent)['tree'])['sha256']];

@@ -27,8 +27,15 @@ export function againProtocol(protocol: number): number {
   return 100 + protocol;
 }
 
+/** The number of published-request.v1: runs of published scripts. Workers of an earlier release do not claim them. */
+export const PUBLISHED_PROTOCOL = 201;
+
 /** Everything that a worker of this release reads. */
-export const WORKER_PROTOCOLS: readonly number[] = [...ATTEMPT_PROTOCOLS, ...ATTEMPT_PROTOCOLS.map(againProtocol)];
+export const WORKER_PROTOCOLS: readonly number[] = [
+  ...ATTEMPT_PROTOCOLS,
+  ...ATTEMPT_PROTOCOLS.map(againProtocol),
+  PUBLISHED_PROTOCOL,
+];
 
 /** The part of a plan that workers learn. */
 export type AskedPlan = Pick<SuitePlan, 'request' | 'headers' | 'bounds'> & {

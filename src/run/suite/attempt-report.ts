@@ -37,8 +37,18 @@ export interface MadeAttempt {
   readonly result: AttemptResult;
 }
 
+/** What a worker was asked, as far as its outcome names it. */
+export interface ReportedQuestion extends Pick<AttemptQuestion, 'key' | 'run_id' | 'attempt' | 'again'> {
+  readonly target: object;
+  readonly case: Readonly<Record<string, unknown>>;
+}
+
 /** Signs the outcome of an attempt. The text fits into a queue; larger bytes go to the store, and so does a run. */
-export async function attemptReport(question: AttemptQuestion, made: MadeAttempt, reporter: Reporter): Promise<string> {
+export async function attemptReport(
+  question: ReportedQuestion,
+  made: MadeAttempt,
+  reporter: Reporter,
+): Promise<string> {
   const { packed } = made.result;
   if (packed) {
     if (!reporter.store) throw new Fault('internal', 'A worker without a store cannot send a run.');
@@ -75,7 +85,7 @@ const TOO_MUCH: FailedAttempt = {
 };
 
 function reportText(
-  question: AttemptQuestion,
+  question: ReportedQuestion,
   made: MadeAttempt,
   { signer, ...worker }: Reporter,
   bytes: Buffer | undefined,
@@ -104,7 +114,7 @@ function receivedBytes({ outcome, packed }: AttemptResult): Buffer | undefined {
 type Predicate = Omit<AttemptPredicate, 'schema_version' | 'signed'>;
 
 function predicateOf(
-  { key, run_id, attempt, again, target, case: one }: AttemptQuestion,
+  { key, run_id, attempt, again, target, case: one }: ReportedQuestion,
   { startedAtMs, endedAtMs, result }: MadeAttempt,
   { name, version, environmentHash }: Omit<Reporter, 'signer'>,
 ): Predicate {

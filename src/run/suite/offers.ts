@@ -72,6 +72,27 @@ export class Offers {
 
   cancel(): void {
     this.#isCancelled = true;
+    this.#dropAll();
+  }
+
+  /** Waits for an attempt no longer: its `outcomeOf` is undefined. Resolves when nothing can offer it any more. */
+  async drop(key: string): Promise<void> {
+    const waiting = this.#waiting.get(key);
+    this.#waiting.delete(key);
+    this.#unoffered = this.#unoffered.filter(request => request.key !== key);
+    // A batch on its way may contain it.
+    while (this.#isOffering) await wait(OFFERING_MS);
+    waiting?.resolve(undefined);
+  }
+
+  /** Waits for nothing any more, and leaves the attempts to the workers. */
+  leave(): void {
+    clearInterval(this.#supervising);
+    this.#closing.abort();
+    this.#dropAll();
+  }
+
+  #dropAll(): void {
     for (const { resolve } of this.#waiting.values()) resolve(undefined);
     this.#waiting.clear();
     this.#unoffered = [];
@@ -234,6 +255,7 @@ interface Waiting {
 }
 
 const OFFERS_MAX = 500;
+const OFFERING_MS = 20;
 const OUTCOMES_MS = 5_000;
 const SUPERVISE_MS = 1_000;
 const RETRY_MS = 250;

@@ -23,6 +23,8 @@ export interface AskedAttempt {
   readonly one: SuiteCase;
   readonly targetSha256: string;
   readonly caseSha256: string;
+  /** Why an outcome about other hashes is refused. */
+  readonly otherwise?: string;
 }
 
 /** The run of a script or an agent on a worker, as its signed outcome names it. */
@@ -150,7 +152,7 @@ type AttemptReport = z.infer<typeof attemptReportShape>;
 
 function openReport(
   text: string,
-  { key, targetSha256, caseSha256 }: AskedAttempt,
+  { key, targetSha256, caseSha256, otherwise = OTHER_CASE }: AskedAttempt,
   trusted: ReportReader['trusted'],
 ): { readonly report: AttemptReport; readonly statement: AttemptStatement; readonly signer: string } | string {
   const reading = readJson(Buffer.from(text), { bytesMax: QUEUE_TEXT_BYTES_MAX });
@@ -164,10 +166,11 @@ function openReport(
   if (trusted && !trusted.has(signer)) return 'it is signed with a key that is not trusted';
   const { predicate } = statement;
   if (predicate.key !== key) return 'it describes another attempt';
-  if (predicate.target_sha256 !== targetSha256 || predicate.case_sha256 !== caseSha256)
-    return 'the worker sent another case, or asked another target';
+  if (predicate.target_sha256 !== targetSha256 || predicate.case_sha256 !== caseSha256) return otherwise;
   return { report, statement, signer };
 }
+
+const OTHER_CASE = 'the worker sent another case, or asked another target';
 
 /** The id of the key that signed an envelope; undefined if the signature is not valid. */
 function signerOf(publicKey: string, envelope: SealEnvelope): string | undefined {

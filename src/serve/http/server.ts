@@ -8,7 +8,7 @@ import { ScriptLive } from '../live/script-live.ts';
 import type { ServerLog } from '../operation/log.ts';
 import { uploadSlots, viewerSlots } from '../operation/slots.ts';
 import type { ServerMetrics } from '../operation/metrics.ts';
-import { ScriptRunner } from '../orders/script-runner.ts';
+import { ScriptRunner, type ScriptWorkers } from '../orders/script-runner.ts';
 import type { Orders } from '../orders/orders.ts';
 import type { TeamQueue } from '../workers/team-queue.ts';
 import { Pages } from './pages.ts';
@@ -53,7 +53,7 @@ export class Server {
   readonly #team: TeamQueue | undefined;
   #isDraining = false;
 
-  constructor({ cwd, home, access, log, orders, metrics, team }: ServerParts) {
+  constructor({ cwd, home, access, log, orders, metrics, team, workers }: ServerParts) {
     this.#team = team;
     this.metrics = metrics;
     this.cwd = cwd;
@@ -68,7 +68,7 @@ export class Server {
     this.comparisons = new ComparisonIndex({ cwd, home, threads: this.threads });
     this.history = new HistoryData({ cwd, home, runs: this.runs, threads: this.threads });
     this.evidence = new EvidenceData({ cwd, home, threads: this.threads });
-    this.scripts = new ScriptRunner({ cwd, home, log });
+    this.scripts = new ScriptRunner({ cwd, home, log, workers });
     this.scriptRuns = new ScriptRunList(home);
   }
 
@@ -112,4 +112,6 @@ export class Server {
 
 interface ServerParts extends Pick<Server, 'cwd' | 'home' | 'access' | 'log' | 'orders' | 'metrics'> {
   readonly team?: TeamQueue | undefined;
+  /** How workers run published scripts. */
+  readonly workers?: ScriptWorkers | undefined;
 }

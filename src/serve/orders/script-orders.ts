@@ -16,6 +16,8 @@ export interface OpenScriptOrders {
   readonly unbegun: readonly OpenScriptOrder[];
   /** Runs that are not sealed. */
   readonly begun: readonly OpenScriptOrder[];
+  /** Runs that only a worker may make. */
+  readonly sent: readonly OpenScriptOrder[];
   /** The newest orders that a client may repeat. */
   readonly repeats: readonly (OpenScriptOrder & { readonly repeat: NonNullable<OrderedRunLine['repeat']> })[];
 }
@@ -24,6 +26,7 @@ export interface OpenScriptOrders {
 export function openScriptOrders(home: string, log: ServerLog): OpenScriptOrders {
   const unbegun: OpenScriptOrder[] = [];
   const begun: OpenScriptOrder[] = [];
+  const sent: OpenScriptOrder[] = [];
   const repeats: OpenScriptOrders['repeats'][number][] = [];
   for (const runId of recordedRuns(home).reverse()) {
     try {
@@ -34,6 +37,10 @@ export function openScriptOrders(home: string, log: ServerLog): OpenScriptOrders
       const { by, repeat } = record.ordered;
       if (repeat) repeats.push({ runId, by, repeat });
       if (record.refused) continue;
+      if (record.sent) {
+        if (!record.taken) sent.push({ runId, by });
+        continue;
+      }
       const folder = path.join(home, 'runs', 'script', runId);
       if (!lstatSync(folder, { throwIfNoEntry: false })) unbegun.push({ runId, by });
       else if (hasJournal(folder)) begun.push({ runId, by });
@@ -41,7 +48,7 @@ export function openScriptOrders(home: string, log: ServerLog): OpenScriptOrders
       log.note('unreadable_order', { run_id: runId, code: codeOf(error) });
     }
   }
-  return { unbegun, begun, repeats: repeats.slice(-REPEATS_MAX) };
+  return { unbegun, begun, sent, repeats: repeats.slice(-REPEATS_MAX) };
 }
 
 const REPEATS_MAX = 10_000;

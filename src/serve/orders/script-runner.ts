@@ -7,9 +7,11 @@ import type { LiveRun } from '../../verbs/publish/published-view.ts';
 import { cancelStaged, type PublishedOrder, runStaged, stagePublished } from '../../verbs/publish/run-published.ts';
 import { BusyFault } from '../operation/busy-fault.ts';
 import type { ServerLog } from '../operation/log.ts';
+import { SENT_FILE_BYTES_MAX } from '../../verbs/publish/sent-published.ts';
 import { LeftRuns } from './left-runs.ts';
 import { OrderKeys } from './order-keys.ts';
 import { openScriptOrders } from './script-orders.ts';
+import { type SendsScripts, SentScripts } from './sent-scripts.ts';
 
 interface Waiting {
   readonly runId: string;
@@ -22,7 +24,17 @@ interface Running extends Waiting {
   readonly ended: Promise<void>;
 }
 
-/** Runs published scripts in this process, oldest order first. An order is on disk before it is accepted. */
+interface ScriptRunnerOptions {
+  readonly cwd: string;
+  readonly home: string;
+  readonly log: ServerLog;
+  /** How workers run the scripts; undefined if this process does. */
+  readonly workers?: ScriptWorkers | undefined;
+}
+
+export type ScriptWorkers = Omit<SendsScripts, 'cwd' | 'home' | 'log' | 'onRoom'>;
+
+/** Runs published scripts, oldest order first: in this process, or on workers. An order is on disk before it is accepted. */
 export class ScriptRunner {
   readonly #cwd: string;
   readonly #home: string;
@@ -31,12 +43,16 @@ export class ScriptRunner {
   #waiting: Waiting[] = [];
   readonly #running = new Map<string, Running>();
   readonly #left: LeftRuns;
+  readonly #sent: SentScripts | undefined;
+  /** Runs that an earlier server sent to workers, while this one sends none. */
+  #strayed: ReadonlySet<string> = new Set();
   readonly #keys = new OrderKeys();
   #isStopping = false;
   #timer: NodeJS.Timeout | undefined;
   #tending: Promise<void> = Promise.resolve();
 
-  constructor({ cwd, home, log }: { readonly cwd: string; readonly home: string; readonly log: ServerLog }) {
+  constructor({ cwd, home, log, workers }: ScriptRunnerOptions) {
+    this.#sent = workers && new SentScripts({ ...workers, cwd, home, log, onRoom: () => this.#startNext() });
     this.#cwd = cwd;
     this.#home = home;
     this.#log = log;
@@ -57,6 +73,8 @@ export class ScriptRunner {
     const own = this.#waiting.filter(({ by }) => by === order.by).length;
     if (this.#waiting.length >= WAITING_MAX || own >= WAITING_PER_PERSON_MAX)
       throw new BusyFault('queue_full', 'Too many runs are waiting. Try again later.', 30);
+    if (this.#sent && order.files?.some(({ bytes }) => bytes > SENT_FILE_BYTES_MAX))
+      throw new Fault('file_too_large', 'This server lets workers run its scripts. A file may have at most 64 MiB.');
     const { runId } = stagePublished({ ...order, cwd: this.#cwd, ...(repeat && { repeat }) });
     if (repeat) this.#keys.keep(order.by, repeat, runId);
     this.#wait({ runId, by: order.by });
@@ -81,9 +99,12 @@ export class ScriptRunner {
 
   /** What only this process knows about a run. */
   live(runId: string): LiveRun {
+    const sent = this.#sent?.live(runId);
+    if (sent) return sent;
+    if (this.#strayed.has(runId)) return { waitsFor: STRAYED };
     const index = this.#waiting.findIndex(one => one.runId === runId);
     return {
-      position: index < 0 ? null : index + 1,
+      position: index < 0 ? null : index + 1 + (this.#sent?.waiting ?? 0),
       progress: this.#running.get(runId)?.progress.last ?? null,
     };
   }
@@ -92,7 +113,7 @@ export class ScriptRunner {
   cancel(runId: string): boolean {
     const running = this.#running.get(runId);
     running?.stop.abort();
-    return this.takeBack(runId) || running !== undefined;
+    return this.takeBack(runId) || this.#sent?.cancel(runId) === true || running !== undefined;
   }
 
   /** Takes back an order that waits. False if it does not wait. */
@@ -104,9 +125,19 @@ export class ScriptRunner {
     return true;
   }
 
+  /** Stops a run that was sent to workers, and waits a while until it has ended. Undefined for other runs. */
+  async stopSent(runId: string): Promise<'ended' | 'stopping' | undefined> {
+    return this.#sent?.cancelled(runId);
+  }
+
   /** Accepts again the orders that a dead server left, and completes the runs that had begun. */
   resume(): void {
-    const { unbegun, begun, repeats } = openScriptOrders(this.#home, this.#log);
+    const { unbegun, begun, sent, repeats } = openScriptOrders(this.#home, this.#log);
+    for (const { runId } of sent) this.#sent?.send(runId);
+    if (!this.#sent) {
+      this.#strayed = new Set(sent.map(({ runId }) => runId));
+      for (const runId of this.#strayed) this.#log.note('script_warning', { run_id: runId, message: STRAYED_LOG });
+    }
     for (const { by, repeat, runId } of repeats) this.#keys.keep(by, repeat, runId);
     this.#waiting.push(...unbegun);
     this.#left.take(begun);
@@ -139,10 +170,11 @@ export class ScriptRunner {
     }, drainMs);
     await Promise.all(Array.from(this.#running.values(), ({ ended }) => ended));
     clearTimeout(timer);
-    await Promise.all([this.#tending, this.#left.stop()]);
+    await Promise.all([this.#tending, this.#left.stop(), this.#sent?.stop()]);
   }
 
   #startNext(): void {
+    if (this.#sent) return this.#sendNext(this.#sent);
     while (!this.#isStopping && this.#running.size < this.#slots) {
       const next = this.#waiting.shift();
       if (!next) return;
@@ -150,6 +182,14 @@ export class ScriptRunner {
       const progress = new ProgressReader();
       const ended = this.#run(next, stop.signal, progress);
       this.#running.set(next.runId, { ...next, stop, progress, ended });
+    }
+  }
+
+  #sendNext(workers: SentScripts): void {
+    while (!this.#isStopping && workers.hasRoom) {
+      const next = this.#waiting.shift();
+      if (!next) return;
+      workers.send(next.runId);
     }
   }
 
@@ -174,6 +214,9 @@ export class ScriptRunner {
   }
 }
 
+const STRAYED = 'the operator of this server, who sent this run to workers before';
+const STRAYED_LOG =
+  'An earlier server sent this run to workers. Start the server with --scripts-on workers to get its result.';
 const TEND_MS = 600_000;
 const SLOTS_MIN = 4;
 const WAITING_MAX = 1_000;

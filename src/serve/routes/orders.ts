@@ -93,6 +93,8 @@ export const cancelRunRoute = route({
     const ordered = await server.orders.cancel(id);
     if (ordered) return ordered;
     if (server.scripts.takeBack(id)) return endedRun(id, 'cancelled');
+    const sent = await server.scripts.stopSent(id);
+    if (sent) return stoppedRun(id, sent, server);
     const place = runToCancel(id, server);
     if (!place) return unstartedRun(id, server);
     const became = await cancelRun(place);
@@ -107,6 +109,13 @@ const endedRun = (id: string, how: string, message: string | null = null): Order
   how,
   message,
 });
+
+/** A run of a published script that workers could make. It may have ended before it could be stopped. */
+function stoppedRun(id: string, sent: 'ended' | 'stopping', server: Server): OrderView {
+  if (sent === 'stopping')
+    return { run_id: id, state: 'running', position: null, how: null, message: 'The queue does not answer yet.' };
+  return readRecord(server.home, id)?.refused ? unstartedRun(id, server) : endedRun(id, 'finished');
+}
 
 /** A terminal may have started the run. If both sides have a run with this id, the one that is running. */
 function runToCancel(id: string, { runs }: Server): RunPlace | undefined {

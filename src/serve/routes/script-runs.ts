@@ -27,7 +27,8 @@ const listScriptRunsRoute = route({
   }),
   gives: record({ runs: z.array(scriptRunRow), next: z.nullable(z.string()) }),
   act: ({ query: { after, limit = '50' } }, { server, who }) => {
-    const page = { by: who.id, limit: Number(limit) };
+    const isRunning = (runId: string): boolean => server.scripts.live(runId).begunAtMs !== undefined;
+    const page = { by: who.id, limit: Number(limit), isRunning };
     const { rows, next } = server.scriptRuns.page(after === undefined ? page : { ...page, after });
     return { runs: rows, next };
   },
@@ -43,12 +44,12 @@ const showScriptRunRoute = route({
   gives: scriptRunView,
   act: (input, asking) => {
     checkOwn(input.params.run_id, asking, 'viewer');
-    return viewOf(input.params.run_id, asking.server);
+    return viewOf(input.params.run_id, asking.server, allows(asking.who.role, 'viewer'));
   },
 });
 
-const viewOf = (runId: string, { cwd, scripts }: RouteContext['server']): ScriptRunView =>
-  publishedRunView(cwd, runId, scripts.live(runId));
+const viewOf = (runId: string, { cwd, scripts }: RouteContext['server'], isOperator = false): ScriptRunView =>
+  publishedRunView(cwd, runId, scripts.live(runId), isOperator);
 
 const scriptRunEventsRoute = route({
   name: 'scriptRunEvents',
@@ -64,6 +65,7 @@ const scriptRunEventsRoute = route({
     const { server, who } = asking;
     return new Streamed(to => {
       server.viewers.hold(who.id, to);
+      // All viewers of a run share what they see, so it has no note for operators.
       server.scriptLive.follow(runId, to, () => viewOf(runId, server));
     });
   },

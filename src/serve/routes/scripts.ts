@@ -190,6 +190,7 @@ const runPublishedRoute = route({
     run_exists: 409,
     queue_full: 429,
     too_many_uploads: 429,
+    file_too_large: 413,
   },
   made: madeRun,
   act: async ({ params, query }, { server, who, request }) => {

@@ -25,7 +25,7 @@ export class TeamQueue {
   /** The queue itself, for the suites of this server. */
   readonly queue: Queue;
   readonly contact: QueueContact;
-  readonly #store: BlobStore | undefined;
+  readonly store: BlobStore | undefined;
   readonly #metrics: TeamMetrics;
   readonly #desk: ClaimDesk;
   readonly #tickets = new ClaimTickets();
@@ -34,7 +34,7 @@ export class TeamQueue {
   constructor(queue: Queue, store: BlobStore | undefined, metrics: TeamMetrics, contact: QueueContact) {
     this.contact = contact;
     this.queue = queue;
-    this.#store = store;
+    this.store = store;
     this.#metrics = metrics;
     this.#desk = new ClaimDesk(queue, metrics);
   }
@@ -150,7 +150,7 @@ export class TeamQueue {
   }
 
   #blobs(): BlobStore {
-    if (this.#store) return this.#store;
+    if (this.store) return this.store;
     throw new Fault('no_store', 'This server has no store. Its operator can start it with --store.');
   }
 }

@@ -4,7 +4,7 @@ import { Fault } from '../../base/fault.ts';
 import { bytesHash } from '../../base/hash.ts';
 import { printable } from '../../base/printable.ts';
 import { FOLDER_BYTES_MAX, openPublished, pathsBelow, folderTooLarge } from '../../publish/folder-files.ts';
-import { versionDigest } from '../../publish/versions.ts';
+import { versionDigest } from '../../contracts/published-script/version-digest.ts';
 
 /** A file to send to a server. */
 interface FileToSend {

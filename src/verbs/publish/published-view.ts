@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { instantText, parseInstant, systemClock } from '../../base/clock.ts';
 import { openRun } from '../../evidence/recovery/recover.ts';
+import { printable } from '../../base/printable.ts';
 import { homeFrom } from '../../evidence/run-folder/runs.ts';
 import { readScriptFolder, type ScriptFolder } from '../../evidence/script/script-folder.ts';
 import type { ScriptPlan } from '../../evidence/script/script-run.ts';
@@ -16,27 +17,63 @@ export interface LiveRun {
   /** 1 for the run that starts next; null if unknown. */
   readonly position?: number | null;
   readonly progress?: Progress | null;
+  /** When a worker began it. */
+  readonly begunAtMs?: number | undefined;
+  readonly waitsFor?: string | null;
 }
 
-/** A run of a published script as its user sees it: never logs, streams or paths. */
-export function publishedRunView(cwd: string, runId: string, live: LiveRun = {}): ScriptRunView {
+/** A run of a published script as its user sees it: never logs, streams or paths. `isOperator` adds the note for operators. */
+export function publishedRunView(cwd: string, runId: string, live: LiveRun = {}, isOperator = false): ScriptRunView {
   const home = homeFrom(cwd);
   const record = readRecord(home, runId);
   if (!record) throw noRun();
-  const folder = runFolder(home, runId);
-  const isThere = existsSync(folder);
+  const view = viewOf(home, record, live);
+  return isOperator ? { ...view, operator_note: operatorNote(record) } : view;
+}
+
+function viewOf(home: string, record: ScriptRunRecord, live: LiveRun): ScriptRunView {
+  const folder = runFolder(home, record.runId);
   if (record.refused)
     return { ...unstarted(record), state: refusedState(record), error_summary: record.refused.message };
-  if (!isThere) return { ...unstarted(record), position: live.position ?? null };
+  if (!existsSync(folder) || isUntaken(record)) return unstartedHere(record, live);
   const documents = readScriptFolder(folder);
   return documents.isOpen || !documents.outcome
     ? running(record, folder, live)
     : ended(record, folder, documents, scriptSettingsIn(home).scan !== undefined);
 }
 
-function refusedState({ refused }: ScriptRunRecord): 'failed' | 'stopped' {
-  return refused?.code === 'cancelled' ? 'stopped' : 'failed';
+/** The run of a worker counts only once the server has accepted all of it. */
+function isUntaken({ sent, taken }: ScriptRunRecord): boolean {
+  return sent !== undefined && !taken;
 }
+
+/** A run without a folder waits, or a worker runs it. */
+function unstartedHere(
+  record: ScriptRunRecord,
+  { position = null, waitsFor = null, begunAtMs }: LiveRun,
+): ScriptRunView {
+  if (begunAtMs === undefined) return { ...unstarted(record), position, waits_for: waitsFor };
+  return {
+    ...unstarted(record),
+    state: 'running',
+    started_at: instantText(begunAtMs),
+    elapsed_ms: Math.max(0, systemClock.now() - begunAtMs),
+  };
+}
+
+function operatorNote({ refused, taken }: ScriptRunRecord): string | null {
+  return (
+    refused?.why ?? (taken ? `Worker ${printable(taken.worker)} made this run. Its key is ${taken.key_id}.` : null)
+  );
+}
+
+function refusedState({ refused }: ScriptRunRecord): 'failed' | 'stopped' | 'lost' {
+  if (refused?.code === 'cancelled') return 'stopped';
+  return LOST_CODES.has(refused?.code ?? '') ? 'lost' : 'failed';
+}
+
+/** A worker had begun the run, and there is no result that counts. */
+const LOST_CODES: ReadonlySet<string> = new Set(['worker_lost', 'worker_failed', 'result_refused']);
 
 function runFolder(home: string, runId: string): string {
   return path.join(home, 'runs', 'script', runId);
@@ -49,6 +86,7 @@ function unstarted({ runId, ordered }: ScriptRunRecord): ScriptRunView {
     script: { name: published.name, version: published.version, title },
     state: 'waiting',
     position: null,
+    waits_for: null,
     ordered_at: at,
     started_at: null,
     ended_at: null,
@@ -56,6 +94,7 @@ function unstarted({ runId, ordered }: ScriptRunRecord): ScriptRunView {
     progress: null,
     html_output: null,
     error_summary: null,
+    operator_note: null,
     correlation_id: null,
     files: [],
     files_omitted: 0,
@@ -144,7 +183,7 @@ export class ScriptRunList {
   }
 
   /** The runs that a person ordered, newest first. */
-  page({ by, limit, after }: { readonly by: string; readonly limit: number; readonly after?: string }): {
+  page({ by, limit, after, isRunning = () => false }: ScriptRunPage): {
     readonly rows: readonly ScriptRunRow[];
     readonly next: string | null;
   } {
@@ -155,7 +194,7 @@ export class ScriptRunList {
       if ((after !== undefined && runId >= after) || this.ordererOf(runId) !== by) continue;
       if (rows.length === limit) return { rows, next: rows.at(-1)?.run_id ?? null };
       const record = readRecord(this.#home, runId);
-      if (record) rows.push(rowOf(this.#home, record));
+      if (record) rows.push(rowOf(this.#home, record, isRunning));
     }
     return { rows, next: null };
   }
@@ -167,13 +206,21 @@ export class ScriptRunList {
   }
 }
 
-function rowOf(home: string, record: ScriptRunRecord): ScriptRunRow {
+interface ScriptRunPage {
+  readonly by: string;
+  readonly limit: number;
+  readonly after?: string;
+  /** Whether a worker runs it. */
+  readonly isRunning?: (runId: string) => boolean;
+}
+
+function rowOf(home: string, record: ScriptRunRecord, isRunning: (runId: string) => boolean): ScriptRunRow {
   const { runId } = record;
   const folder = runFolder(home, runId);
   const { script, ordered_at } = unstarted(record);
   const common = { run_id: runId, script, ordered_at, ended_at: null };
   if (record.refused) return { ...common, state: refusedState(record) };
-  if (!existsSync(folder)) return { ...common, state: 'waiting' };
+  if (!existsSync(folder) || isUntaken(record)) return { ...common, state: isRunning(runId) ? 'running' : 'waiting' };
   const { isOpen, outcome, metadata } = readScriptFolder(folder);
   if (isOpen || !outcome) return { ...common, state: 'running' };
   return { ...common, state: endedState(outcome), ended_at: metadata?.ended_at ?? null };

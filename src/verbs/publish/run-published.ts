@@ -76,7 +76,8 @@ export function stagePublished(order: PublishedOrder): {
   return { runId, published };
 }
 
-function chosenVersion(home: string, name: string, wanted: string | undefined, by: string) {
+/** The version of an order, if this person may run it now. */
+export function chosenVersion(home: string, name: string, wanted: string | undefined, by: string) {
   const releases = releasesIn(home, name);
   const version = wanted ?? releases.current;
   if (version === null) throw new Fault('not_offered', `${name} has no published version at the moment.`);
@@ -86,6 +87,20 @@ function chosenVersion(home: string, name: string, wanted: string | undefined, b
   if (isTrial && by !== author)
     throw new Fault('not_offered', `${name} ${version} is a draft. Only its author can try it.`);
   return { published: { name, version, digest }, isTrial };
+}
+
+/** Why an order that waits may not begin any more: its version was withdrawn. */
+export function checkOffered(home: string, runId: string): Fault | undefined {
+  const record = readRecord(home, runId);
+  if (!record) return undefined;
+  const { published, by } = record.ordered;
+  try {
+    chosenVersion(home, published.name, published.version, by);
+    return undefined;
+  } catch (error) {
+    if (error instanceof Fault && error.code === 'withdrawn') return error;
+    return undefined;
+  }
 }
 
 /** Copies uploaded files to their safe names. Checks the copies, because their sizes were judged. */
@@ -144,18 +159,24 @@ export async function finishPublished(
   dropStaged(home, runId);
 }
 
-function limitsAndFiles({ folder, stored }: CheckedVersion, staged: string) {
-  const declared = readScriptFile(folder);
+function limitsAndFiles(version: CheckedVersion, staged: string) {
+  const { script, bundled, bounds } = startOf(version);
+  const { folder } = version;
   const uploads = readdirSync(staged).map(name => path.join(staged, name));
-  const bundled = (declared.files ?? []).map(file => path.join(folder, file));
-  // The stored list and the file must name the same script: the digest covers only the file.
-  if (declared.name !== stored.script.name || declared.version !== stored.script.version)
-    throw new Fault('version_changed', 'The stored version does not match its script.yaml. Publish a new version.');
   return {
-    script: path.join(folder, declared.script),
-    inputs: [...uploads, ...bundled],
-    ...declaredLimits(declared.limits ?? {}),
+    script: path.join(folder, script),
+    inputs: [...uploads, ...bundled.map(file => path.join(folder, file))],
+    ...bounds,
   };
+}
+
+/** The files of a version that a run needs, and its limits. */
+export function startOf({ folder, stored }: CheckedVersion) {
+  const { name, version, script, files: bundled = [], limits = {} } = readScriptFile(folder);
+  // The stored list and the file must name the same script: the digest covers only the file.
+  if (name !== stored.script.name || version !== stored.script.version)
+    throw new Fault('version_changed', 'The stored version does not match its script.yaml. Publish a new version.');
+  return { script, bundled, bounds: declaredLimits(limits) };
 }
 
 /** Takes back an order that has not started. */
@@ -163,10 +184,11 @@ export function cancelStaged(cwd: string, runId: string): void {
   refuseRun(homeFrom(cwd), runId, new Fault('cancelled', 'The run was cancelled before it started.'));
 }
 
-/** Notes why a run did not start, so that its user sees it. */
-export function refuseRun(home: string, runId: string, error: unknown): void {
+/** Notes why a run did not start, or has no result, so that its user sees it. `why` is for operators. */
+export function refuseRun(home: string, runId: string, error: unknown, why?: string): void {
   const { code, message } =
     error instanceof Fault ? error : { code: 'bug', message: 'The server hit an internal error.' };
-  noteRun(home, runId, { is: 'refused', at: instantText(systemClock.now()), code, message });
+  const at = instantText(systemClock.now());
+  noteRun(home, runId, { is: 'refused', at, code, message, ...(why !== undefined && { why }) });
   dropStaged(home, runId);
 }

@@ -253,7 +253,7 @@ describe('a server', () => {
     const old = new Date('2026-01-06T12:00:00Z');
     utimesSync(folder, old, old);
     const log = new ServerLog(() => undefined);
-    expect(openScriptOrders(world.home, log)).toEqual({ unbegun: [], begun: [], repeats: [] });
+    expect(openScriptOrders(world.home, log)).toEqual({ unbegun: [], begun: [], sent: [], repeats: [] });
     expect(existsSync(folder)).toBe(false);
   });
 });

@@ -30,7 +30,8 @@ export function ScriptRunPage({ parts: [id = ''] }: ViewProps) {
       onState: () => {},
     });
   }, [path, isOpen]);
-  const run = newest ?? first;
+  // The answer about a run that has ended also has the note for operators.
+  const run = first && !isGoing(first) ? first : (newest ?? first);
   useTitle(run ? `${run.state.replaceAll('_', ' ')} · ${run.script.title}` : id);
   if (!run) return refusal ? <Refused refusal={refusal} again={again} /> : <p class="live-wait">Loading…</p>;
   return (
@@ -58,6 +59,11 @@ function Status({ run, path }: { readonly run: ScriptRunView; readonly path: str
   return (
     <section class="card" aria-label="Status">
       {run.position !== null && <p>{plural(run.position - 1, 'run')} before this one.</p>}
+      {run.waits_for !== null && (
+        <p>
+          Waits for <Text value={run.waits_for} />.
+        </p>
+      )}
       {run.progress && (
         <p class="live-progress">
           <progress value={run.progress.percent} max={100} aria-label="Progress" />
@@ -69,6 +75,11 @@ function Status({ run, path }: { readonly run: ScriptRunView; readonly path: str
       {run.error_summary !== null && (
         <p class="live-text">
           <Text value={run.error_summary} />
+        </p>
+      )}
+      {run.operator_note !== null && (
+        <p class="note">
+          <Text value={run.operator_note} />
         </p>
       )}
       {run.correlation_id !== null && (

@@ -9,6 +9,7 @@ const STATES: Record<ScriptRunView['state'], readonly [tone: string, path: strin
   failed: ['bad', VERDICT_ICONS.bad],
   timed_out: ['bad', CLOCK],
   stopped: ['unsure', 'M5.5 5.5h5v5h-5z'],
+  lost: ['unsure', VERDICT_ICONS.unsure],
 };
 
 export function ScriptState({ state }: { readonly state: ScriptRunView['state'] }) {
@@ -16,7 +17,7 @@ export function ScriptState({ state }: { readonly state: ScriptRunView['state'] 
   return (
     <span class={`pill tone-${tone}`}>
       <Icon path={path} />
-      {state.replaceAll('_', ' ')}
+      {state === 'lost' ? 'result lost' : state.replaceAll('_', ' ')}
     </span>
   );
 }

@@ -1,0 +1,117 @@
+import { chmodSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import path from 'node:path';
+import { canonicalize } from '../base/canonical.ts';
+import { Fault } from '../base/fault.ts';
+import type { ContentHash } from '../base/hash.ts';
+import { OWN_FOLDER } from '../base/private.ts';
+import type { PublishedRequest } from '../contracts/published-request/index.ts';
+import { declaredLimits } from '../contracts/published-script/index.ts';
+import { limitsOfRecord, limitsRecord } from '../contracts/script-limits.ts';
+import { effectiveLimits } from '../policy/effective-limits.ts';
+import { SCRIPT_YAML } from '../publish/versions.ts';
+import { offersOf } from '../run/pipeline/runner-plan.ts';
+import { checkOrder, type ScriptOrder } from '../run/script/order.ts';
+import { PUBLISHED_ANSWER } from '../run/suite/published-question.ts';
+import { executeScript } from '../run/script/script.ts';
+import { CANCELLED, type Target } from '../run/suite/target.ts';
+import { writeBlob } from '../store/write-blob.ts';
+import { sharedLauncher } from './launcher.ts';
+import { readScriptFile } from './publish/script-file.ts';
+import { sendingTarget } from './sent-runs.ts';
+import { refuseUnlessAllowed, type ScriptWorker } from './worker-scripts.ts';
+
+/** Fetches a run of a published script. Rejects if this worker must not or cannot make it, before anything has begun. */
+export async function workerPublished(request: PublishedRequest, worker: ScriptWorker): Promise<Target> {
+  const bounds = limitsOfRecord(request.requested);
+  const { network } = effectiveLimits(bounds, offersOf(await (await sharedLauncher()).machine()));
+  refuseUnlessAllowed(request.published.digest, { network, hasSecrets: false }, worker);
+  const within = path.join(worker.home, 'scripts');
+  mkdirSync(within, { recursive: true, mode: OWN_FOLDER });
+  const folder = mkdtempSync(path.join(within, 'published-'));
+  const close = async (): Promise<void> => rmSync(folder, { recursive: true, force: true });
+  try {
+    const order = { ...(await fetchedRun(request, folder, worker)), bounds };
+    checkOrder(order);
+    return { ...sendingTarget(publishedTarget(order, worker), 'script', worker.home), close };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+/** Runs the script once. Its sealed run is the answer, however the script ends. */
+function publishedTarget(order: ScriptOrder, { home, signer }: ScriptWorker): Target {
+  return {
+    async ask({ signal, onRun }) {
+      try {
+        const { place, plan, ending, completedAtMs } = await executeScript(order, {
+          launcher: await sharedLauncher(),
+          home,
+          signer,
+          signal,
+          onFolder: ({ id }) => onRun?.(id),
+        });
+        const isCancelled = ending.how === 'killed' && ending.by === 'cancel';
+        return {
+          latencyMs: completedAtMs - plan.startedAtMs,
+          runId: place.id,
+          outcome: isCancelled ? CANCELLED : PUBLISHED_ANSWER,
+        };
+      } catch (error) {
+        if (signal.aborted) return { latencyMs: 0, outcome: CANCELLED };
+        throw error;
+      }
+    },
+    // Nothing to do: the run observes its own abort signal.
+    cancel: () => undefined,
+    close: async () => undefined,
+  };
+}
+
+/** Writes the files that the run needs. Their names come from the queue, and the bytes from a store that others write to. */
+async function fetchedRun(
+  { run_id: runId, published, files, script, bundled, inputs, requested, caps }: PublishedRequest,
+  folder: string,
+  { store }: ScriptWorker,
+): Promise<ScriptOrder> {
+  if (!store) throw new Fault('internal', 'A worker without a store cannot fetch a run.');
+  const fetch = async (file: string, { sha256, bytes }: { sha256: string; bytes: number }): Promise<void> => {
+    mkdirSync(path.dirname(file), { recursive: true, mode: OWN_FOLDER });
+    if (!(await writeBlob(store, sha256 as ContentHash, bytes, file)))
+      throw new Fault(
+        'no_blob',
+        'The store does not have all files of the run. Start the worker with the same --store.',
+      );
+  };
+  const needed = new Set([SCRIPT_YAML, script, ...bundled]);
+  for (const file of files.filter(one => needed.has(one.path))) {
+    const target = path.join(folder, 'version', file.path);
+    await fetch(target, file);
+    if (file.mode === '755') chmodSync(target, 0o700);
+  }
+  for (const input of inputs) await fetch(path.join(folder, 'inputs', input.name), input);
+  const declared = readScriptFile(path.join(folder, 'version'));
+  // Whoever allowed the version allowed it to run as its script.yaml says.
+  const asDeclared = [declared.name, declared.version, declared.script, declared.files ?? []];
+  const limits = limitsRecord(declaredLimits(declared.limits ?? {}));
+  if (
+    canonicalize([published.name, published.version, script, bundled]) !== canonicalize(asDeclared) ||
+    canonicalize(requested) !== canonicalize({ profile: null, sandbox: null, isolation: null, ...limits })
+  )
+    throw new Fault('attempt_request', 'The run is not the one that the script.yaml of its version declares.');
+  return {
+    script: path.join(folder, 'version', script),
+    inputs: [
+      ...inputs.map(({ name }) => path.join(folder, 'inputs', name)),
+      ...bundled.map(file => path.join(folder, 'version', file)),
+    ],
+    runId,
+    published,
+    caps: {
+      stdoutBytes: caps.stdout_bytes,
+      stderrBytes: caps.stderr_bytes,
+      htmlBytes: caps.html_bytes,
+      summaryBytes: caps.summary_bytes,
+    },
+  };
+}

@@ -1,0 +1,199 @@
+import { readdirSync } from 'node:fs';
+import path from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { Fault } from '../../../src/base/fault.ts';
+import { readRecord } from '../../../src/publish/script-runs.ts';
+import type { AttemptClaim } from '../../../src/queue/queue.ts';
+import { MemoryQueue } from '../../../src/queue/memory.ts';
+import { serve } from '../../../src/serve/serve.ts';
+import { withdrawVersion } from '../../../src/verbs/publish/publish.ts';
+import { OFFER, sentWorld } from './sent-world.ts';
+
+const ORDER = { name: 'echo', by: 'user:ada' };
+const SOON = { timeout: 20_000 };
+
+describe('a run that workers may make', () => {
+  test('waits for a worker that may run it, and says so', async () => {
+    const { server, view, queue, claim } = await sentWorld();
+    const runner = server();
+    const { run_id: id } = runner.order(ORDER);
+    await queue.claim({ ...OFFER, scripts: { digests: [], isAny: false, network: 'open' } }, 1, { waitMs: 0 });
+    await expect
+      .poll(() => view(runner, id), SOON)
+      .toMatchObject({
+        state: 'waiting',
+        position: 1,
+        waits_for: 'a worker that may run this script',
+      });
+    // A worker of an earlier release does not know such runs.
+    const old = { ...OFFER, protocols: [1, 101], scripts: { digests: [], isAny: true, network: 'open' } as const };
+    expect(await queue.claim(old, 1, { waitMs: 0 })).toEqual([]);
+    expect(await claim()).toBeDefined();
+    await expect
+      .poll(() => view(runner, id), SOON)
+      .toMatchObject({ state: 'running', position: null, waits_for: null });
+    expect(view(runner, id).started_at).not.toBeNull();
+  });
+
+  test('travels as digests: the version, the inputs and the limits, but not the person', async () => {
+    const { server, claimed, store, world } = await sentWorld();
+    const { run_id: id } = server().order({ ...ORDER, values: { word: 'moin' } });
+    const { claim, request } = await claimed();
+    expect(claim.request).toMatchObject({
+      key: `${id}/published/1`,
+      needs: 'script/process/standard',
+      script: { sha256: request.published.digest, network: 'blocked' },
+    });
+    expect(claim.request.ask).toMatch(/^sha256:/);
+    expect(request.files.map(({ path: file }) => file)).toEqual(['run.sh', 'script.yaml']);
+    expect(request.inputs.map(({ name }) => name)).toEqual(['inputs.json']);
+    expect(JSON.stringify(request)).not.toContain('ada');
+    const digests = [...request.files, ...request.inputs].map(({ sha256 }) => sha256 as `sha256:${string}`);
+    expect(await store.missing(digests)).toEqual([]);
+    expect(readRecord(world.home, id)?.sent).toEqual(request);
+  });
+
+  test('can be stopped while it waits, and no worker gets it', async () => {
+    const { server, view, ended, claim, queue } = await sentWorld();
+    const runner = server();
+    const { run_id: id } = runner.order(ORDER);
+    await expect.poll(async () => (await queue.overview()).needs[0]?.waiting, SOON).toBe(1);
+    expect(runner.cancel(id)).toBe(true);
+    expect(await ended(runner, id)).toMatchObject({ state: 'stopped', error_summary: 'The run was cancelled.' });
+    expect(await claim(0)).toBeUndefined();
+    expect(runner.cancel(id)).toBe(false);
+    expect(view(runner, id).operator_note).toBeNull();
+  });
+
+  test('can be stopped while a worker makes it, and the worker loses it', async () => {
+    const { server, ended, claimed, queue } = await sentWorld();
+    const runner = server();
+    const { run_id: id } = runner.order(ORDER);
+    const { claim } = await claimed();
+    runner.cancel(id);
+    expect(await ended(runner, id)).toMatchObject({ state: 'stopped' });
+    expect(await queue.beat([claim])).toEqual([claim]);
+  });
+
+  test('is refused while it waits if its version is withdrawn, and goes on if it has begun', async () => {
+    const { server, view, ended, claimed, cwd } = await sentWorld();
+    const runner = server();
+    const { run_id: begun } = runner.order(ORDER);
+    const { claim } = await claimed();
+    expect(claim.request.runId).toBe(begun);
+    await expect.poll(() => view(runner, begun).state, SOON).toBe('running');
+    const { run_id: waiting } = runner.order(ORDER);
+    await expect.poll(() => view(runner, waiting).position, SOON).toBe(1);
+    await withdrawVersion('echo', '1.0.0', { cwd, by: 'user:admin' });
+    expect(await ended(runner, waiting)).toMatchObject({
+      state: 'failed',
+      error_summary: expect.stringMatching(/withdrawn/) as string,
+    });
+    expect(view(runner, begun).state).toBe('running');
+  });
+
+  test('is lost with its worker, does not begin again, and tells operators which worker', async () => {
+    const { server, ended, claimed, claim, clock, lines } = await sentWorld();
+    const runner = server();
+    const { run_id: id } = runner.order(ORDER);
+    await claimed();
+    clock.ms += 31_000;
+    expect(await ended(runner, id)).toMatchObject({
+      state: 'lost',
+      error_summary: expect.stringMatching(/^The machine that ran the script was lost/) as string,
+      operator_note: expect.stringMatching(/^Worker w1 began the run at .* and was lost\./) as string,
+    });
+    expect(await claim(0)).toBeUndefined();
+    expect(lines.some(line => line.includes('"worker_lost"'))).toBe(true);
+  });
+
+  test('ends as not started if every worker hands it back, and is offered again before', async () => {
+    const { server, ended, claimed, queue, clock } = await sentWorld();
+    const runner = server();
+    const { run_id: id } = runner.order(ORDER);
+    let times = 0;
+    const why = 'The worker has no sandbox.';
+    const handBack = (claim: AttemptClaim) => queue.settle([{ claim, end: { is: 'handed_back', why } }]);
+    while (times < 11) {
+      const { claim } = await claimed();
+      expect(claim.request.runId).toBe(id);
+      await handBack(claim);
+      times++;
+      clock.ms += 1;
+    }
+    expect(await ended(runner, id)).toMatchObject({
+      state: 'failed',
+      error_summary: expect.stringMatching(/^No machine could run the script, so it did not start\./) as string,
+      operator_note: why,
+    });
+  }, 60_000);
+
+  test('takes no file that workers could not fetch', async () => {
+    const { server, world } = await sentWorld();
+    const file = world.file('large', '');
+    const files = [{ field: 'data', name: 'large', bytes: 64 * 1024 ** 2 + 1, file }];
+    expect(() => server().order({ ...ORDER, files })).toThrow('at most 64 MiB');
+  });
+});
+
+describe('a server that leaves its scripts to workers', () => {
+  test.each([
+    ['without a queue and a store', /Add --queue and --store to --scripts-on workers/, undefined],
+    ['without a key', /Create its key first: proctor keys new/, { queue: new MemoryQueue(), store: 'blobs' }],
+  ])('does not start %s', async (_, why, team) => {
+    const { cwd } = await sentWorld({ publishes: false });
+    const starting = serve({ ...LOCAL, cwd, scriptsOn: 'workers', team });
+    await expect(starting).rejects.toThrow(why);
+  });
+});
+
+const LOCAL = { host: '127.0.0.1', port: 0, drainMs: 0, onLog: () => undefined };
+
+describe('the next server', () => {
+  test('goes on with runs that wait and runs that a worker makes, under the same keys', async () => {
+    const { server, view, claimed, claim } = await sentWorld();
+    const first = server();
+    const { run_id: begun } = first.order(ORDER);
+    const { claim: one } = await claimed();
+    const { run_id: waiting } = first.order(ORDER);
+    await expect.poll(() => view(first, waiting).position, SOON).toBe(1);
+    await first.stop(0);
+    const second = server();
+    await expect.poll(() => view(second, begun).state, SOON).toBe('running');
+    expect(view(second, waiting).state).toBe('waiting');
+    const next = await claim();
+    expect([one.request.runId, next?.request.runId]).toEqual([begun, waiting]);
+    expect(await claim(0)).toBeUndefined();
+  });
+
+  test('stops a run whose user stopped it just before the crash', async () => {
+    const { server, view, ended, claimed, queue } = await sentWorld();
+    const first = server();
+    const { run_id: id } = first.order(ORDER);
+    await claimed();
+    const withdraw = queue.withdraw.bind(queue);
+    queue.withdraw = async () => {
+      throw new Fault('queue_unavailable', 'The queue cannot be reached.');
+    };
+    expect(first.cancel(id)).toBe(true);
+    await first.stop(0);
+    expect(view(first, id).state).toBe('waiting');
+    queue.withdraw = withdraw;
+    expect(await ended(server(), id)).toMatchObject({ state: 'stopped' });
+  });
+
+  test('never runs itself what an earlier server sent, and says what its operator can do', async () => {
+    const { server, view, lines, home } = await sentWorld();
+    const first = server();
+    const { run_id: id } = first.order(ORDER);
+    await expect.poll(() => readRecord(home, id)?.sent, SOON).toBeDefined();
+    await first.stop(0);
+    const local = server({ isLocal: true });
+    expect(view(local, id)).toMatchObject({ state: 'waiting', waits_for: expect.stringMatching(/operator/) as string });
+    expect(lines.some(line => line.includes('--scripts-on workers'))).toBe(true);
+    expect(readdirSync(path.join(home, 'runs')).flatMap(lane => readdirSync(path.join(home, 'runs', lane)))).toEqual(
+      [],
+    );
+    expect(local.cancel(id)).toBe(false);
+  });
+});
