@@ -79,7 +79,10 @@ export class AttemptMaker {
     try {
       const make = this.#makePublished;
       if (!make) throw new Fault('not_offered', 'This worker runs no published scripts.');
-      const request = await patiently(() => readPublishedRequest(held.claim.request, this.#reporter.store), held.signal);
+      const request = await patiently(
+        () => readPublishedRequest(held.claim.request, this.#reporter.store),
+        held.signal,
+      );
       target = await patiently(() => make(request), held.signal);
       return await this.#asked(publishedQuestion(request), target, held);
     } catch (error) {
