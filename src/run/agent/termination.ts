@@ -132,5 +132,8 @@ function unanswered({ status, says }: AskEnd, failure: AgentReading['failure']):
 const LIMITS: ReadonlySet<Reason> = new Set<Reason>(['limit_turns', 'limit_budget', 'schema_missing']);
 
 function ended(termination: AgentOutcome['termination'], reason: AgentOutcome['reason'], detail: string): Terminated {
-  return { termination, reason, detail, apiStatus: null };
+  return { termination, reason, detail: /\S/.test(detail) ? detail : UNSAID, apiStatus: null };
 }
+
+/** Agents can report a failure with an empty message. */
+const UNSAID = 'The agent did not say why.';

@@ -149,6 +149,16 @@ describe('the expected ending is recorded for a step', () => {
       { lastAsk: { ...asked(200), status: null } },
       'error api_error',
     ],
+    [
+      'that failed with an empty message',
+      reading({ failure: { reason: 'api_error', status: null, detail: '' } }),
+      'error api_error',
+    ],
+    [
+      'that failed with a blank message',
+      reading({ failure: { reason: 'protocol_error', status: null, detail: ' \n' } }),
+      'error protocol_error',
+    ],
     ['whose last answer was good', { lastAsk: asked(200) }, 'completed ok'],
     [
       'that failed after a good answer',
