@@ -29,7 +29,8 @@ export function violationsDuring(
     .filter(denial => denial.isQuestion === undefined && !isTalk(denial))
     .map(({ tool, reason, path, isNetwork, fromOutput }): PolicyViolation => {
       const message = fromOutput ? `${tool} was blocked: ${reason}` : `${tool} was denied: ${reason}`;
-      const inTree = path === null ? undefined : treePath(path);
+      // A document cannot contain a lone surrogate.
+      const inTree = path === null ? undefined : treePath(path.toWellFormed());
       const held = inTree === undefined ? undefined : heldOperation(inTree, policy);
       if (held !== undefined) return { class: 'forbidden_operation', message, operation: held, hard, source: 'agent' };
       if (inTree !== undefined && isForbidden(inTree))

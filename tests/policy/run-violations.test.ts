@@ -40,6 +40,12 @@ describe('an agent run', () => {
     ['a denial at a relative forbidden path', ofPath('./docs/legal'), {}, ['forbidden_path agent docs/legal']],
     ['a denial at a path with ..', ofPath('docs/legal/../../x'), {}, ['native_policy_block agent Bash']],
     ['a denial at a path with a control character', ofPath('docs/legal/\n'), {}, ['native_policy_block agent Bash']],
+    [
+      'a denial at a forbidden path with half a surrogate pair',
+      ofPath('docs/legal/\ud83d'),
+      {},
+      ['forbidden_path agent docs/legal/\ufffd'],
+    ],
     ['a denial at the git configuration', ofPath('.git/config'), {}, ['forbidden_operation agent configure']],
     ['a denial at a git ref', ofPath('/work/.git/refs/heads/x.lock'), {}, ['forbidden_operation agent commit']],
     [

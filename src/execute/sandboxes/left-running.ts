@@ -26,7 +26,8 @@ export function programsOf(pids: readonly number[]): LeftRunning {
 /** The executable file. Falls back to the name that the process gave itself if the file is not readable. */
 function programOf(pid: number): string {
   const name = fileOf(pid) ?? procText(`/proc/${pid}/comm`)?.trim();
-  return name?.toWellFormed().slice(0, NAME_UNITS_MAX) || 'unknown';
+  // The cut can split a surrogate pair.
+  return name?.slice(0, NAME_UNITS_MAX).toWellFormed() || 'unknown';
 }
 
 function fileOf(pid: number): string | undefined {

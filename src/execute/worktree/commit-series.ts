@@ -127,7 +127,11 @@ function signatureIn(head: string, role: 'author' | 'committer'): Signature | un
 }
 
 function plain(text: string): string {
-  return text.replace(/\p{Cc}/gu, '').slice(0, NAME_CHARS_MAX);
+  // The cut can split a surrogate pair.
+  return text
+    .replace(/\p{Cc}/gu, '')
+    .slice(0, NAME_CHARS_MAX)
+    .toWellFormed();
 }
 
 const NAME_CHARS_MAX = 500;

@@ -77,6 +77,14 @@ describe("an agent's changes", () => {
     expect(statSync(changes.out).size).toBe(changes.diff.bytes);
   });
 
+  test('can be recorded if the cut name of an author ends in half a surrogate pair', async () => {
+    const { tree, took } = await given(repository());
+    git(tree, 'config', 'user.name', 'a');
+    git(tree, 'commit', '-q', '--allow-empty', '-m', 'One', '--author', `${'a'.repeat(499)}😀 <a@example.org>`);
+    const [commit] = (await took()).commits.series?.listed ?? [];
+    expect(commit?.author.name).toBe(`${'a'.repeat(499)}\ufffd`);
+  });
+
   test('are flagged if they run automatically, by name, symlink or parts of package.json', async () => {
     const { tree, took } = await given(
       repository({ 'package.json': '{"scripts":{"test":"x"}}', 'b/package.json': '{}' }),
