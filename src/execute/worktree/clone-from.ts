@@ -48,9 +48,9 @@ async function bundled(file: string, gitDir: string, base: string | undefined): 
 
 /** A small pack can contain a tree that fills the disk. */
 async function refuseLarge({ gitDir, head }: SourceRepository): Promise<void> {
-  const listing = await git(['ls-tree', '-r', '-l', '-z', '--full-tree', head], {
-    gitDir,
-    bytesMax: LISTING_BYTES_MAX,
+  const asking = { gitDir, bytesMax: LISTING_BYTES_MAX };
+  const listing = await git(['ls-tree', '-r', '-l', '-z', '--full-tree', head], asking).catch((cause: unknown) => {
+    throw cause instanceof Fault && cause.code === 'git_failed' ? refusedBundle(UNLISTED, cause) : cause;
   });
   const lines = listing.toString('latin1').split('\0');
   const bytes = lines.reduce((sum, line) => sum + Number(/^\d+ \w+ [0-9a-f]+ +(\d+)\t/.exec(line)?.[1] ?? 0), 0);
@@ -58,6 +58,7 @@ async function refuseLarge({ gitDir, head }: SourceRepository): Promise<void> {
     throw refusedBundle('its commit has more than 2 GiB or 500,000 files');
 }
 
+const UNLISTED = 'git cannot list the files of its commit, or the list is longer than 256 MiB';
 const LISTING_BYTES_MAX = 256 * 1024 * 1024;
 const TREE_BYTES_MAX = 2 * 1024 ** 3;
 const TREE_FILES_MAX = 500_000;

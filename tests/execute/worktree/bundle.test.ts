@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
@@ -101,6 +102,26 @@ describe('a clone of a bundle', () => {
     const { file, first } = bundled('main', '^v1');
     const thin = rewritten(file, header => header.replace(new RegExp(`-${first}.*\n`), ''));
     expect(await told(thin)).toMatch(/git cannot read its pack/);
+  });
+
+  test('is refused if its commit has too many files, or too many to list', async () => {
+    const folder = repository();
+    const blob = git(folder, 'rev-parse', 'HEAD:readme.md');
+    /** A tree with 80 entries, each of which is the same object. */
+    const treeOf = (of: string, name: string): string => {
+      const lines = Array.from({ length: 80 }, (_, index) => `${of}\t${name}${index}\n`).join('');
+      return execFileSync('git', ['mktree'], { cwd: folder, input: lines, encoding: 'utf8' }).trim();
+    };
+    const made = (name: string): string => {
+      const file = path.join(temporaryFolder(), 'x.bundle');
+      const inner = treeOf(`100644 blob ${blob}`, name);
+      const top = treeOf(`040000 tree ${treeOf(`040000 tree ${inner}`, name)}`, name);
+      git(folder, 'update-ref', 'HEAD', git(folder, 'commit-tree', '-m', 'large', top));
+      git(folder, 'bundle', 'create', '-q', file, 'HEAD');
+      return file;
+    };
+    expect(await told(made('a'))).toMatch(/its commit has more than 2 GiB or 500,000 files/);
+    expect(await told(made('a'.repeat(200)))).toMatch(/git cannot list the files of its commit, or the list is longer/);
   });
 
   test('is refused if the file is not a bundle, is too large, or has no pack or an endless header', async () => {
