@@ -73,7 +73,7 @@ export function agentTarget(agent: CliAgent): Target {
       } catch (error) {
         if (signal.aborted) return { latencyMs: 0, outcome: CANCELLED };
         if (error instanceof Fault && FAULTS_OF_A_CASE.has(error.code))
-          return { latencyMs: Math.max(systemClock.now() - startedAtMs, 0), outcome: notStarted(error) };
+          return { latencyMs: Math.max(systemClock.now() - startedAtMs, 0), outcome: withoutRun(error) };
         throw error;
       }
     },
@@ -83,11 +83,14 @@ export function agentTarget(agent: CliAgent): Target {
   };
 }
 
-/** A task, setup or repository that Proctor cannot use makes its case an error. The other cases go on. */
-const FAULTS_OF_A_CASE: ReadonlySet<string> = new Set(['usage', 'setup_failed', 'clone_failed']);
+/**
+ * A task, setup or repository that Proctor cannot use makes its case an error, and so does a run that it cannot read. The
+ * other cases go on.
+ */
+const FAULTS_OF_A_CASE: ReadonlySet<string> = new Set(['usage', 'setup_failed', 'clone_failed', 'unreadable_run']);
 
-/** The agent did not run, so there is no note about it, and the case is not its failure. */
-function notStarted({ code, message }: Fault): FailedAttempt {
+/** Nothing is known about how the agent ran, so there is no note about it, and the case is not its failure. */
+function withoutRun({ code, message }: Fault): FailedAttempt {
   const [sentence = '', ...lines] = message.split('\n').map(line => line.trim());
   const whole = [sentence, lines.slice(-LINES_KEPT).join(' | ')].join(' ').trim();
   return {
