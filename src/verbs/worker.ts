@@ -9,7 +9,7 @@ import { homeFrom } from '../evidence/run-folder/runs.ts';
 import type { OfferedScripts, Queue } from '../queue/queue.ts';
 import { runnerHere } from '../run/pipeline/runner-plan.ts';
 import { HTTP_NEEDS, offeredNeeds } from '../run/suite/attempt-question.ts';
-import { settingsFrom } from '../run/suite/settings.ts';
+import { DEFAULT_SETTINGS, settingsFrom } from '../run/suite/settings.ts';
 import type { Target } from '../run/suite/target.ts';
 import { declarationFaults } from '../targets/declaration-faults.ts';
 import type { BlobStore } from '../store/store.ts';
@@ -22,6 +22,7 @@ import { refuseUnknown } from './options.ts';
 import { checkQueueable } from './queue-choice.ts';
 import { storeAt, withQueue } from './queued-suite.ts';
 import { httpFor } from './suite-targets.ts';
+import { checkedSettings } from './suite-words.ts';
 import type { AgentWorker } from './worker-agents.ts';
 import { openWorkerHome } from './worker-home.ts';
 import { workerPublished } from './worker-published.ts';
@@ -224,6 +225,8 @@ async function workerTarget(
   const { target, run_id, version, keep_credentials } = question;
   checkQueueable(target);
   refuseDeclaration(target);
+  // Otherwise, a request could make this worker read an answer of any size into memory.
+  const checked = checkedSettings(settingsFrom(question.settings), DEFAULT_SETTINGS);
   const value = (name: string): string => {
     const found = Object.hasOwn(values, name) ? values[name] : undefined;
     if (found === undefined)
@@ -244,7 +247,7 @@ async function workerTarget(
     return workerAgent(question, agents);
   }
   const request = { run_id, version, ...(keep_credentials && { keep_credentials }) };
-  const settings = { ...settingsFrom(question.settings), concurrency: connections };
+  const settings = { ...checked, concurrency: connections };
   refuseOrigin(target, origins);
   return target.kind === 'declared'
     ? declaredFor(target, { request }, { secrets }, settings)

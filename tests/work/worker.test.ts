@@ -3,7 +3,7 @@ import path from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { Fault } from '../../src/base/fault.ts';
 import { contentHash } from '../../src/base/hash.ts';
-import { attemptRequest } from '../../src/contracts/attempt-request/index.ts';
+import { type AttemptQuestion, attemptRequest } from '../../src/contracts/attempt-request/index.ts';
 import type { Queue } from '../../src/queue/queue.ts';
 import { runQueueWorker } from '../../src/verbs/worker.ts';
 import { runWorker } from '../../src/work/worker.ts';
@@ -227,6 +227,16 @@ describe('a worker', () => {
     expect(agent.seen.map(({ headers }) => headers['idempotency-key'])).toEqual(['r1/b/1']);
   });
 
+  test('refuses settings that no suite can have, such as answers of any size', async () => {
+    const { worker, agent, queue, baseUrl } = await queueWorld();
+    const { events } = worker();
+    await offered(queue, baseUrl, 'a', {}, { max_body_bytes: 2 ** 40 });
+    await offered(queue, baseUrl, 'b', {}, { max_body_bytes: 8 * 1024 ** 2 });
+    await expect.poll(() => events).toContainEqual({ is: 'settled', key: 'r1/b/1', end: 'reported' });
+    await expect.poll(() => events).toContainEqual({ is: 'settled', key: 'r1/a/1', end: 'handed_back' });
+    expect(agent.seen.map(({ headers }) => headers['idempotency-key'])).toEqual(['r1/b/1']);
+  });
+
   test('refuses a request that breaks its rules, and sends nothing', async () => {
     const { worker, agent, queue, baseUrl } = await queueWorld();
     const { events } = worker();
@@ -240,7 +250,13 @@ describe('a worker', () => {
 });
 
 /** Offers an attempt at a declared target, as anyone can who may write to the queue. */
-async function offered(queue: Queue, url: string, id: string, headers: Readonly<Record<string, string>>) {
+async function offered(
+  queue: Queue,
+  url: string,
+  id: string,
+  headers: Readonly<Record<string, string>>,
+  settings: object = {},
+) {
   const target = {
     kind: 'declared',
     name: 'agent',
@@ -248,8 +264,10 @@ async function offered(queue: Queue, url: string, id: string, headers: Readonly<
     declaration: { schema_version: 'target.v1', kind: 'proctor', url, headers },
   };
   const key = `r1/${id}/1`;
+  const example = attemptRequest.example as AttemptQuestion;
   const ask = JSON.stringify({
-    ...(attemptRequest.example as object),
+    ...example,
+    settings: { ...example.settings, ...settings },
     ...{ key, run_id: 'r1', attempt: 1, target, target_sha256: contentHash(target), headers: [], secret_names: [] },
     case: { schema_version: 'suite-case.v1', id, input: { user: id } },
   });
