@@ -144,7 +144,8 @@ export type NotTaken = { readonly is: 'failed' | 'refused'; readonly why: string
 export async function takeSent(runId: string, report: string, server: TakesRuns): Promise<NotTaken | undefined> {
   const { cwd, store, trusted, signer, onWarning } = server;
   const home = homeFrom(cwd);
-  const request = readRecord(home, runId)?.sent;
+  const record = readRecord(home, runId);
+  const request = record?.sent;
   if (!request) throw noRun();
   const folder = path.join(home, 'runs', 'script', runId);
   const isThere = existsSync(folder);
@@ -181,7 +182,7 @@ export async function takeSent(runId: string, report: string, server: TakesRuns)
   await ledger.enter({ run_id: runId, kind: 'script', sealed_at, seal_sha256: sha256, intent: null });
   const { worker = '', signer: by } = result;
   const keyId = by?.keyId ?? '';
-  noteRun(home, runId, { is: 'taken', at: instantText(systemClock.now()), worker, key_id: keyId });
+  if (!record.taken) noteRun(home, runId, { is: 'taken', at: instantText(systemClock.now()), worker, key_id: keyId });
   await finishPublished(home, runId, onWarning);
   return undefined;
 }
@@ -227,6 +228,9 @@ function otherRun(read: ReadPacked, asked: PublishedRequest): string | undefined
   const request = soundPacked(read, 'evidence/request.json', scriptRequest) as ScriptRequest | undefined;
   const record = soundPacked(read, 'evidence/runner.json', runner) as Runner | undefined;
   if (!request || !record) return 'its run has no request or no runner record';
+  // A seal has room for 16 signatures. Others than that of the worker prove nothing, and may leave none for the server.
+  const sealed = soundPacked(read, SEAL, seal) as SealEnvelope | undefined;
+  if (sealed?.signatures.length !== 1) return 'its run does not have exactly one signature';
   const { script, inputs, args, env_names, secret_names, requested, published } = request;
   const file = (name: string) => asked.files.find(one => one.path === name);
   const program = file(asked.script);
