@@ -15,6 +15,7 @@ import type { AttemptResult } from '../../src/run/suite/target.ts';
 import { closeLauncher } from '../../src/verbs/launcher.ts';
 import { packRun } from '../../src/verbs/pack.ts';
 import { tendScriptRuns } from '../../src/verbs/publish/expire-runs.ts';
+import { takeSent } from '../../src/verbs/publish/sent-published.ts';
 import { workerPublished } from '../../src/verbs/worker-published.ts';
 import { runScript, type RunScriptOptions } from '../../src/verbs/run-script.ts';
 import { verify } from '../../src/verify/index.ts';
@@ -108,10 +109,11 @@ async function lied(lie: Lie, over: { trusted?: ReadonlySet<string>; after?: (bl
   await queue.settle([{ claim, end: { is: 'reported', report } }]);
   const view = await ended(runner, id);
   await runner.stop(0);
+  const takeAgain = () => takeSent(id, report, { cwd, store, trusted: undefined, signer });
   const folder = path.join(home, 'runs', 'script', id);
   const ledger = (): string[] => readFileSync(path.join(home, 'ledger.ndjson'), 'utf8').split('\n');
   const record = readdirSync(path.join(home, 'server', 'script-runs', id));
-  return { view, folder, record, lines, worker, cwd, signer, id, keyFile, world: world.world, server, ended, ledger };
+  return { view, folder, record, lines, worker, cwd, signer, id, keyFile, world: world.world, server, ended, ledger, takeAgain };
 }
 
 function fillSignatures(folder: string): void {
@@ -171,6 +173,15 @@ describe('a run from a worker', () => {
       expect(lined.at(-1)).toContain(sealed);
     },
   );
+
+  test('is noted once, however often the server goes on with it', async () => {
+    const { takeAgain, folder, id } = await lied(HONEST);
+    const journal = path.join(folder, '..', '..', '..', 'server', 'script-runs', id, 'journal.ndjson');
+    const before = readFileSync(journal, 'utf8');
+    expect(before.match(/"taken"/g)).toHaveLength(1);
+    expect(await takeAgain()).toBeUndefined();
+    expect(readFileSync(journal, 'utf8')).toBe(before);
+  });
 
   const refused: readonly (readonly [what: string, why: RegExp, lie: Lie])[] = [
     [

@@ -7,6 +7,8 @@ import type { ServerLog } from '../operation/log.ts';
 interface LeftRun {
   readonly runId: string;
   readonly by: string;
+  /** The digest of its version. */
+  readonly version: string;
   /** It belongs to this process, and is over. */
   readonly isOver?: boolean;
 }

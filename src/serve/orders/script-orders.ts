@@ -9,6 +9,8 @@ import type { ServerLog } from '../operation/log.ts';
 interface OpenScriptOrder {
   readonly runId: string;
   readonly by: string;
+  /** The digest of its version. */
+  readonly version: string;
 }
 
 export interface OpenScriptOrders {
@@ -34,16 +36,17 @@ export function openScriptOrders(home: string, log: ServerLog): OpenScriptOrders
       if (!record) dropUnordered(home, runId);
       // A terminal runs the orders of the local user itself.
       if (!record || record.ordered.by === LOCAL_USER) continue;
-      const { by, repeat } = record.ordered;
-      if (repeat) repeats.push({ runId, by, repeat });
+      const { by, repeat, published } = record.ordered;
+      const order = { runId, by, version: published.digest };
+      if (repeat) repeats.push({ ...order, repeat });
       if (record.refused) continue;
       if (record.sent) {
-        if (!record.taken) sent.push({ runId, by });
+        if (!record.taken) sent.push(order);
         continue;
       }
       const folder = path.join(home, 'runs', 'script', runId);
-      if (!lstatSync(folder, { throwIfNoEntry: false })) unbegun.push({ runId, by });
-      else if (hasJournal(folder)) begun.push({ runId, by });
+      if (!lstatSync(folder, { throwIfNoEntry: false })) unbegun.push(order);
+      else if (hasJournal(folder)) begun.push(order);
     } catch (error) {
       log.note('unreadable_order', { run_id: runId, code: codeOf(error) });
     }

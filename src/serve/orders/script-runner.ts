@@ -16,6 +16,8 @@ import { type SendsScripts, SentScripts } from './sent-scripts.ts';
 interface Waiting {
   readonly runId: string;
   readonly by: string;
+  /** The digest of its version. */
+  readonly version: string;
 }
 
 interface Running extends Waiting {
@@ -75,9 +77,9 @@ export class ScriptRunner {
       throw new BusyFault('queue_full', 'Too many runs are waiting. Try again later.', 30);
     if (this.#sent && order.files?.some(({ bytes }) => bytes > SENT_FILE_BYTES_MAX))
       throw new Fault('file_too_large', 'This server lets workers run its scripts. A file may have at most 64 MiB.');
-    const { runId } = stagePublished({ ...order, cwd: this.#cwd, ...(repeat && { repeat }) });
+    const { runId, published } = stagePublished({ ...order, cwd: this.#cwd, ...(repeat && { repeat }) });
     if (repeat) this.#keys.keep(order.by, repeat, runId);
-    this.#wait({ runId, by: order.by });
+    this.#wait({ runId, by: order.by, version: published.digest });
     return this.#ordered(runId);
   }
 
@@ -85,16 +87,17 @@ export class ScriptRunner {
     return { run_id: runId, position: this.live(runId).position ?? null };
   }
 
-  #wait({ runId, by }: Waiting): void {
-    this.#waiting.push({ runId, by });
+  #wait({ runId, by, version }: Waiting): void {
+    this.#waiting.push({ runId, by, version });
     this.#startNext();
   }
 
-  /** The runs that wait, and those that run here. */
+  /** The runs that wait, and those that run, here or on workers. */
   open(): readonly { readonly kind: 'script'; readonly state: 'waiting' | 'running' }[] {
     const waiting = this.#waiting.map(() => ({ kind: 'script', state: 'waiting' }) as const);
     const running = Array.from(this.#running, () => ({ kind: 'script', state: 'running' }) as const);
-    return [...waiting, ...running];
+    const sent = this.#sent?.states().map(state => ({ kind: 'script', state }) as const) ?? [];
+    return [...waiting, ...running, ...sent];
   }
 
   /** What only this process knows about a run. */
@@ -186,14 +189,16 @@ export class ScriptRunner {
   }
 
   #sendNext(workers: SentScripts): void {
-    while (!this.#isStopping && workers.hasRoom) {
-      const next = this.#waiting.shift();
+    while (!this.#isStopping) {
+      const index = this.#waiting.findIndex(({ version }) => workers.hasRoom(version));
+      const [next] = index < 0 ? [] : this.#waiting.splice(index, 1);
       if (!next) return;
       workers.send(next.runId);
     }
   }
 
-  async #run({ runId, by }: Waiting, signal: AbortSignal, progress: ProgressReader): Promise<void> {
+  async #run(next: Waiting, signal: AbortSignal, progress: ProgressReader): Promise<void> {
+    const { runId } = next;
     try {
       await runStaged(this.#cwd, runId, {
         signal,
@@ -206,7 +211,7 @@ export class ScriptRunner {
       const fault = error instanceof Fault ? error : new Fault('bug', 'A run failed.', { cause: error });
       this.#log.fault('script_run', newCorrelationId(), fault);
       // A full disk can keep a run from being sealed, and its refusal from being noted.
-      this.#left.takeLater({ runId, by, isOver: true });
+      this.#left.takeLater({ ...next, isOver: true });
     } finally {
       this.#running.delete(runId);
       this.#startNext();

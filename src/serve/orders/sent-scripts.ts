@@ -66,13 +66,21 @@ export class SentScripts {
     this.#options = options;
   }
 
-  get hasRoom(): boolean {
-    return this.#runs.size < OFFERED_MAX;
+  /** Whether another run of a version can be offered. Runs that no worker may make do not keep other versions waiting. */
+  hasRoom(version: string): boolean {
+    const runs = [...this.#runs.values()];
+    const stuck = runs.filter(({ waitsFor }) => waitsFor !== null);
+    if (stuck.some(({ request }) => request?.script?.sha256 === version)) return false;
+    return runs.length - stuck.length < OFFERED_MAX;
+  }
+
+  states(): readonly ('waiting' | 'running')[] {
+    return Array.from(this.#runs.values(), ({ begunAtMs }) => (begunAtMs === undefined ? 'waiting' : 'running'));
   }
 
   /** How many runs wait for a worker. */
   get waiting(): number {
-    return [...this.#runs.values()].filter(({ begunAtMs }) => begunAtMs === undefined).length;
+    return this.states().filter(state => state === 'waiting').length;
   }
 
   /** Sends a run to the workers, or goes on with one that an earlier server sent. */
@@ -231,7 +239,10 @@ export class SentScripts {
     try {
       const { queue, overview, home } = this.#options;
       const begun = await queue.begun(runs.flatMap(({ request }) => request?.key ?? []));
-      for (const run of runs) run.begunAtMs = begun.get(run.request?.key ?? '');
+      for (const run of runs) {
+        run.begunAtMs = begun.get(run.request?.key ?? '');
+        if (run.begunAtMs !== undefined) run.waitsFor = null;
+      }
       const waiting = runs.filter(({ begunAtMs }) => begunAtMs === undefined);
       const { needs } = waiting.length > 0 ? await overview() : { needs: [] };
       for (const run of waiting) {
@@ -241,6 +252,7 @@ export class SentScripts {
         const refused = checkOffered(home, run.runId);
         if (refused) this.#stop(run, refused);
       }
+      if (!this.#closing.signal.aborted) this.#options.onRoom?.();
     } catch {
       // The queue cannot be reached. The offers say so, and the next round tries again.
     } finally {
@@ -257,8 +269,12 @@ function endOf(outcome: Exclude<AttemptOutcome, { is: 'reported' }> | undefined,
     return { fault: new Fault('worker_lost', LOST), why };
   }
   if (outcome?.is === 'handed_back' && !stopped)
-    return { fault: new Fault('handed_back', HANDED_BACK), why: outcome.why };
+    return { fault: new Fault('handed_back', HANDED_BACK), why: handedBackBy(outcome) };
   return { fault: stopped ?? cancelled(), why: undefined };
+}
+
+function handedBackBy({ worker, why }: AttemptOutcome & { readonly is: 'handed_back' }): string {
+  return `Worker ${printable(worker)} was the last to hand the run back: ${clip(printable(why), WHY_BYTES_MAX).text}`;
 }
 
 function cancelled(): Fault {
@@ -277,10 +293,10 @@ const REFUSED =
   'The server did not accept the result of the machine that ran the script. Tell the operator the id of the run.';
 const HANDED_BACK = 'No machine could run the script, so it did not start. Tell the operator the id of the run.';
 
-/** Faults of an order that may pass by themselves. */
-const PASSING: ReadonlySet<string> = new Set(['store_unavailable', 'queue_unavailable', 'order_failed']);
+/** Faults that may pass by themselves: the store cannot be reached, or the disk is full. */
+const PASSING: ReadonlySet<string> = new Set(['store_unavailable', 'journal_failed']);
 
-/** As many runs are offered at once, so that suites of the same queue get their turn. */
+/** As many runs that workers may make are offered at once, so that suites of the same queue get their turn. */
 const OFFERED_MAX = 32;
 const LOOK_MS = 1_000;
 const STOP_MS = 10_000;

@@ -43,8 +43,8 @@ export { Offers } from '../../run/suite/offers.ts';
 export const SENT_FILE_BYTES_MAX = 64 * 1024 ** 2;
 
 /**
- * Puts the files of an order into the store, and notes that only a worker may run it from here on. Repeated, it stores
- * again what the store lacks.
+ * Puts the files of an order into the store, and notes that only a worker may run it from here on. Repeated, it goes
+ * on where it was.
  */
 export async function sendStaged(cwd: string, runId: string, store: BlobStore): Promise<AttemptRequest> {
   const home = homeFrom(cwd);

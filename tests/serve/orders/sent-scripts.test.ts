@@ -1,12 +1,13 @@
 import { readdirSync } from 'node:fs';
 import path from 'node:path';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { Fault } from '../../../src/base/fault.ts';
+import { Journal } from '../../../src/evidence/run-folder/journal.ts';
 import { readRecord } from '../../../src/publish/script-runs.ts';
 import type { AttemptClaim } from '../../../src/queue/queue.ts';
 import { MemoryQueue } from '../../../src/queue/memory.ts';
 import { serve } from '../../../src/serve/serve.ts';
-import { withdrawVersion } from '../../../src/verbs/publish/publish.ts';
+import { publishScript, withdrawVersion } from '../../../src/verbs/publish/publish.ts';
 import { OFFER, sentWorld } from './sent-world.ts';
 
 const ORDER = { name: 'echo', by: 'user:ada' };
@@ -112,7 +113,7 @@ describe('a run that workers may make', () => {
     const runner = server();
     const { run_id: id } = runner.order(ORDER);
     let times = 0;
-    const why = 'The worker has no sandbox.';
+    const why = 'The worker has no \u001b[1msandbox.';
     const handBack = (claim: AttemptClaim) => queue.settle([{ claim, end: { is: 'handed_back', why } }]);
     while (times < 11) {
       const { claim } = await claimed();
@@ -124,9 +125,45 @@ describe('a run that workers may make', () => {
     expect(await ended(runner, id)).toMatchObject({
       state: 'failed',
       error_summary: expect.stringMatching(/^No machine could run the script, so it did not start\./) as string,
-      operator_note: why,
+      operator_note: `Worker w1 was the last to hand the run back: The worker has no \\u{1b}[1msandbox.`,
     });
   }, 60_000);
+
+  test('does not keep another script waiting because no worker may run its version', async () => {
+    const { server, world, cwd, view, queue } = await sentWorld();
+    const runner = server();
+    const stuck = Array.from({ length: 40 }, () => runner.order(ORDER).run_id);
+    world.script({ name: 'other' });
+    const { digest } = await publishScript('tool', { cwd });
+    const { run_id: other } = runner.order({ ...ORDER, name: 'other', by: 'user:bob' });
+    const offer = { ...OFFER, scripts: { digests: [digest], isAny: false, network: 'open' } as const };
+    const claims: AttemptClaim[] = [];
+    await expect
+      .poll(async () => {
+        claims.push(...(await queue.claim(offer, 1, { waitMs: 0 })));
+        return claims.map(({ request }) => request.runId);
+      }, SOON)
+      .toEqual([other]);
+    await expect.poll(() => view(runner, other).state, SOON).toBe('running');
+    const states = runner.open().map(({ state }) => state);
+    expect(states.filter(state => state === 'running')).toHaveLength(1);
+    expect(states.filter(state => state === 'waiting')).toHaveLength(40);
+    // The last of them are not offered.
+    expect(readRecord(world.home, stuck.at(-1) ?? '')?.sent).toBeUndefined();
+  }, 60_000);
+
+  test('is sent later if the disk was full when its record was written', async () => {
+    const { server, claimed } = await sentWorld();
+    const append = vi.spyOn(Journal.prototype, 'append');
+    onTestFinished(() => append.mockRestore());
+    const runner = server();
+    const { run_id: id } = runner.order(ORDER);
+    append.mockImplementationOnce(() => {
+      throw new Fault('journal_failed', "The run's journal could not be written: the disk is full.");
+    });
+    expect((await claimed()).request.run_id).toBe(id);
+    expect(append.mock.results.map(({ type }) => type)).toContain('throw');
+  });
 
   test('takes no file that workers could not fetch', async () => {
     const { server, world } = await sentWorld();
