@@ -113,13 +113,30 @@ async function lied(lie: Lie, over: { trusted?: ReadonlySet<string>; after?: (bl
   const folder = path.join(home, 'runs', 'script', id);
   const ledger = (): string[] => readFileSync(path.join(home, 'ledger.ndjson'), 'utf8').split('\n');
   const record = readdirSync(path.join(home, 'server', 'script-runs', id));
-  return { view, folder, record, lines, worker, cwd, signer, id, keyFile, world: world.world, server, ended, ledger, takeAgain };
+  return {
+    view,
+    folder,
+    record,
+    lines,
+    worker,
+    cwd,
+    signer,
+    id,
+    keyFile,
+    world: world.world,
+    server,
+    ended,
+    ledger,
+    takeAgain,
+  };
 }
 
 function fillSignatures(folder: string): void {
   const file = path.join(folder, 'evidence', 'seal.json');
   const envelope = JSON.parse(readFileSync(file, 'utf8')) as SealEnvelope;
-  const signatures = Array.from({ length: 16 }, () => envelope.signatures).flat().slice(0, 16);
+  const signatures = Array.from({ length: 16 }, () => envelope.signatures)
+    .flat()
+    .slice(0, 16);
   writeFileSync(file, canonicalize({ ...envelope, signatures }));
   // Its line names the seal as it was.
   rmSync(path.join(folder, '..', '..', '..', 'ledger.ndjson'));

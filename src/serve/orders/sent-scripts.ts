@@ -287,7 +287,7 @@ function now(): string {
 
 const NO_WORKER = 'a worker that may run this script';
 const LOST =
-  'The machine that ran the script was lost, so nobody knows how far the script came. It does not run again by itself.';
+  'The machine that ran the script was lost. The script may have done a part of its work. It does not run again by itself.';
 const FAILED = 'The machine that ran the script could not complete the run. Tell the operator the id of the run.';
 const REFUSED =
   'The server did not accept the result of the machine that ran the script. Tell the operator the id of the run.';

@@ -3,12 +3,13 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, utimesSync } from 'no
 import path from 'node:path';
 import { Readable } from 'node:stream';
 import { afterAll, describe, expect, onTestFinished, test } from 'vitest';
+import { Fault } from '../../../src/base/fault.ts';
 import type { ScriptRunView } from '../../../src/publish/views.ts';
 import { ServerLog } from '../../../src/serve/operation/log.ts';
 import { openScriptOrders } from '../../../src/serve/orders/script-orders.ts';
 import { serve } from '../../../src/serve/serve.ts';
 import { closeLauncher } from '../../../src/verbs/launcher.ts';
-import { stagePublished } from '../../../src/verbs/publish/run-published.ts';
+import { refuseRun, stagePublished } from '../../../src/verbs/publish/run-published.ts';
 import { publishScript } from '../../../src/verbs/publish/publish.ts';
 import { PublishWorld } from '../../publish/world.ts';
 import { ROOT } from '../../support/support.ts';
@@ -73,6 +74,34 @@ test('a version that became current during an upload runs only for those whom it
     duplex: 'half',
   } as RequestInit);
   expect([response.status, await response.json()]).toMatchObject([404, { error: { code: 'no_script' } }]);
+});
+
+test('tells only operators which worker lost a run', async () => {
+  const world = new PublishWorld();
+  const { cwd, home } = world;
+  await publishScript('tool', { cwd });
+  const { ask, json } = await served(world);
+  const personOf = async (role: string) => {
+    const { created, token } = await json<{ created: { id: string }; token: string }>('/v1/tokens', {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ role, name: role }),
+    });
+    return { by: `token:${created.id}`, init: { headers: { authorization: `Bearer ${token}` } } };
+  };
+  const [user, other, viewer] = [await personOf('user'), await personOf('user'), await personOf('viewer')];
+  const { runId } = stagePublished({ name: 'echo', by: user.by, cwd });
+  refuseRun(home, runId, new Fault('worker_lost', 'It was lost.'), 'Worker w1 was lost.');
+  const place = `/v1/script-runs/${runId}`;
+  expect(await json(place, user.init)).toMatchObject({
+    state: 'lost',
+    error_summary: 'It was lost.',
+    operator_note: null,
+  });
+  expect((await ask(place, other.init)).status).toBe(404);
+  expect(await json(place, viewer.init)).toMatchObject({ operator_note: 'Worker w1 was lost.' });
+  const streamed = await viewsOf(await ask(`${place}/events`, user.init));
+  expect(streamed.map(({ operator_note: note }) => note)).toEqual([null]);
 });
 
 describe('the server', () => {

@@ -89,7 +89,9 @@ function Status({ run, path }: { readonly run: ScriptRunView; readonly path: str
       )}
       <p class="note">
         Ordered {instant(run.ordered_at)}
-        {run.elapsed_ms !== null && ` · took ${milliseconds(run.elapsed_ms)}`}
+        {isGoing(run)
+          ? run.started_at !== null && ` · started ${instant(run.started_at)}`
+          : run.elapsed_ms !== null && ` · took ${milliseconds(run.elapsed_ms)}`}
       </p>
       {isGoing(run) && (
         <button
