@@ -1,7 +1,7 @@
 import { chmodSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { canonicalize } from '../base/canonical.ts';
-import { Fault } from '../base/fault.ts';
+import { codeOf, Fault } from '../base/fault.ts';
 import type { ContentHash } from '../base/hash.ts';
 import { OWN_FOLDER } from '../base/private.ts';
 import type { PublishedRequest } from '../contracts/published-request/index.ts';
@@ -14,6 +14,7 @@ import { checkOrder, type ScriptOrder } from '../run/script/order.ts';
 import { PUBLISHED_ANSWER } from '../run/suite/published-question.ts';
 import { executeScript } from '../run/script/script.ts';
 import { CANCELLED, type Target } from '../run/suite/target.ts';
+import type { BlobStore } from '../store/store.ts';
 import { writeBlob } from '../store/write-blob.ts';
 import { sharedLauncher } from './launcher.ts';
 import { readScriptFile } from './publish/script-file.ts';
@@ -68,6 +69,20 @@ function publishedTarget(order: ScriptOrder, { home, signer }: ScriptWorker): Ta
   };
 }
 
+/** The names come from the queue, so they can be too long, or name a file and a folder at once. */
+const NAME_FAULTS: ReadonlySet<string> = new Set(['EEXIST', 'EISDIR', 'ENAMETOOLONG', 'ENOTDIR']);
+
+/** False if the store does not have the file. */
+async function writeFile(store: BlobStore, sha256: ContentHash, bytes: number, file: string): Promise<boolean> {
+  try {
+    mkdirSync(path.dirname(file), { recursive: true, mode: OWN_FOLDER });
+    return await writeBlob(store, sha256, bytes, file);
+  } catch (error) {
+    if (!NAME_FAULTS.has(codeOf(error))) throw error;
+    throw new Fault('attempt_request', 'A file of the run has a name that cannot be used here.', { cause: error });
+  }
+}
+
 /** Writes the files that the run needs. Their names come from the queue, and the bytes from a store that others write to. */
 async function fetchedRun(
   { run_id: runId, published, files, script, bundled, inputs, requested, caps }: PublishedRequest,
@@ -76,8 +91,8 @@ async function fetchedRun(
 ): Promise<ScriptOrder> {
   if (!store) throw new Fault('internal', 'A worker without a store cannot fetch a run.');
   const fetch = async (file: string, { sha256, bytes }: { sha256: string; bytes: number }): Promise<void> => {
-    mkdirSync(path.dirname(file), { recursive: true, mode: OWN_FOLDER });
-    if (!(await writeBlob(store, sha256 as ContentHash, bytes, file)))
+    const isThere = await writeFile(store, sha256 as ContentHash, bytes, file);
+    if (!isThere)
       throw new Fault(
         'no_blob',
         'The store does not have all files of the run. Start the worker with the same --store.',

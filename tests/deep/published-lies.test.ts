@@ -395,11 +395,27 @@ describe('a worker', () => {
       },
     ],
     [
+      'a file whose name is too long',
+      /A file of the run has a name that cannot be used here/,
+      request => withBundled(request, 'a'.repeat(300)),
+    ],
+    [
+      'a file that is in another file',
+      /A file of the run has a name that cannot be used here/,
+      request => withBundled(request, 'script.yaml/a'),
+    ],
+    [
       'a file that is larger than the request says',
       /The store has other bytes than the request names/,
       request => ({ ...request, inputs: request.inputs.map(one => ({ ...one, bytes: one.bytes - 1 })) }),
     ],
   ];
+  function withBundled(request: PublishedRequest, name: string): PublishedRequest {
+    const [file] = request.files;
+    if (!file) throw new Error('The version has no file.');
+    return { ...request, files: [...request.files, { ...file, path: name }], bundled: [...request.bundled, name] };
+  }
+
   test.each(refused)('hands back a run with %s, before anything has begun', async (_, why, changed) => {
     await expect(opened(named, changed)).rejects.toThrow(why);
   });
