@@ -1,5 +1,5 @@
 import * as z from 'zod/mini';
-import { contentHash, type ContentHash } from '../../base/hash.ts';
+import { contentHash, type ContentHash, isContentHash } from '../../base/hash.ts';
 import { profileShape } from '../profile/shape.ts';
 import { requestedShape } from '../script-request/shape.ts';
 import { readJson } from '../../base/json.ts';
@@ -86,7 +86,7 @@ export function blobsOfAttempt(text: string): ContentHash[] {
   const { kind, sha256, policy_sha256, prices_sha256 } = objectIn(target);
   const named =
     kind === 'script' ? [sha256] : [policy_sha256, prices_sha256, objectIn(objectIn(agent)['tree'])['sha256']];
-  return kind === 'script' || kind === 'agent' ? named.filter(isDigest) : [];
+  return kind === 'script' || kind === 'agent' ? named.filter(isContentHash) : [];
 }
 
 function hasOtherKeys(value: object, known: object): boolean {
@@ -95,10 +95,6 @@ function hasOtherKeys(value: object, known: object): boolean {
 
 function objectIn(value: unknown): Readonly<Record<string, unknown>> {
   return isObject(value) ? value : {};
-}
-
-function isDigest(value: unknown): value is ContentHash {
-  return typeof value === 'string' && /^sha256:[0-9a-f]{64}$/.test(value);
 }
 
 const rule = rulesFor<AttemptQuestion>();

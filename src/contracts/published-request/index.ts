@@ -1,6 +1,6 @@
 import * as z from 'zod/mini';
 import { canonicalize } from '../../base/canonical.ts';
-import type { ContentHash } from '../../base/hash.ts';
+import { type ContentHash, isContentHash } from '../../base/hash.ts';
 import { unsafePath } from '../../base/path.ts';
 import { attemptKey } from '../attempt-key.ts';
 import { type Contract, MIB } from '../contract.ts';
@@ -54,12 +54,8 @@ export function filesOfPublished(value: object): ContentHash[] {
   const entries = [files, inputs].flatMap(list => (Array.isArray(list) ? (list as unknown[]) : []));
   return entries.flatMap(entry => {
     const { sha256 } = (entry ?? {}) as { sha256?: unknown };
-    return isDigest(sha256) ? [sha256] : [];
+    return isContentHash(sha256) ? [sha256] : [];
   });
-}
-
-function isDigest(value: unknown): value is ContentHash {
-  return typeof value === 'string' && /^sha256:[0-9a-f]{64}$/.test(value);
 }
 
 const rule = rulesFor<PublishedRequest>();

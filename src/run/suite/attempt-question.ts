@@ -1,6 +1,6 @@
 import { Fault } from '../../base/fault.ts';
 import { readJson } from '../../base/json.ts';
-import { bytesHash, type ContentHash } from '../../base/hash.ts';
+import { bytesHash, type ContentHash, isContentHash } from '../../base/hash.ts';
 import { type AttemptQuestion, attemptRequest } from '../../contracts/attempt-request/index.ts';
 import { limitsRecord } from '../../contracts/script-limits.ts';
 import type { SuiteCase, SuiteRequest, SuiteTarget } from '../../contracts/suite/index.ts';
@@ -103,14 +103,12 @@ async function* only(bytes: Buffer): AsyncGenerator<Uint8Array> {
 
 /** Reads what a queue delivered. It may come from anyone who can write to the queue. */
 export async function readQuestion(text: string, store: BlobStore | undefined): Promise<AttemptQuestion> {
-  const bytes = DIGEST.test(text) ? await fromStore(text as ContentHash, store) : Buffer.from(text);
+  const bytes = isContentHash(text) ? await fromStore(text, store) : Buffer.from(text);
   const reading = readJson(bytes, { bytesMax: attemptRequest.bytesMax });
   if (!reading.ok || !keepsContract(reading.value, attemptRequest))
     throw new Fault('attempt_request', 'The attempt breaks a rule of attempt-request.v1.');
   return reading.value as AttemptQuestion;
 }
-
-const DIGEST = /^sha256:[0-9a-f]{64}$/;
 
 async function fromStore(digest: ContentHash, store: BlobStore | undefined): Promise<Buffer> {
   const bytes = await blobBytes(store, digest, attemptRequest.bytesMax);

@@ -1,6 +1,6 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { Fault } from '../../base/fault.ts';
-import type { ContentHash } from '../../base/hash.ts';
+import { type ContentHash, isContentHash } from '../../base/hash.ts';
 import { makeStateKey } from '../../base/state-key.ts';
 import { blobsOfAttempt } from '../../contracts/attempt-request/index.ts';
 import type { AttemptClaim } from '../../queue/queue.ts';
@@ -15,7 +15,7 @@ export class ClaimTickets {
 
   write(claim: AttemptClaim, holder: string): string {
     const { request } = claim;
-    const ask = DIGEST.test(request.ask) ? request.ask : '';
+    const ask = isContentHash(request.ask) ? request.ask : '';
     const { trace: _, ...short } = request;
     const blobs = ask === '' ? blobsOfAttempt(request.ask) : [];
     const payload: TicketPayload = {
@@ -58,11 +58,10 @@ interface TicketedAttempt {
 
 /** The blob with the request of a claim; undefined if the request travels through the queue. */
 export function requestBlobOf({ request }: AttemptClaim): ContentHash | undefined {
-  return DIGEST.test(request.ask) ? (request.ask as ContentHash) : undefined;
+  return isContentHash(request.ask) ? request.ask : undefined;
 }
 
 const FORMAT = 'proctor-claim-ticket.v1';
-const DIGEST = /^sha256:[0-9a-f]{64}$/;
 
 export function notYours(): Fault {
   return new Fault('not_your_claim', 'This token does not hold this claim.');
