@@ -162,7 +162,9 @@ function NoWorker() {
   return (
     <Card id="no-worker" title="No worker is connected">
       <p class="live-below-title">
-        Attempts wait until a worker offers what they need. A worker that was not seen for a minute is not listed.
+        Attempts wait until a worker offers what they need. Scripts and agents run only on workers with{' '}
+        <code>--allow-script</code> or <code>--allow-agent</code>. A worker that was not seen for a minute is not
+        listed.
       </p>
       <CommandList
         commands={[
