@@ -128,8 +128,8 @@ const rules = [
     ],
     fields: ['key', 'run_id', 'version', 'attempt', 'again'],
     reads: ['case'],
-    *check({ key, run_id, attempt, again, case: one }) {
-      if (key !== attemptKey({ run_id, case_id: String(one['id']), attempt, again }))
+    *check({ key, run_id, attempt, again, case: { id } }) {
+      if (typeof id !== 'string' || key !== attemptKey({ run_id, case_id: id, attempt, again }))
         yield must('key', 'does not name the run, the case and the attempt');
     },
     breach: request => ({ ...request, attempt: 7 }),
