@@ -1,9 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import { clip } from '../../base/clip.ts';
 import { instantText, systemClock } from '../../base/clock.ts';
 import { Fault } from '../../base/fault.ts';
 import { newCorrelationId } from '../../base/ids.ts';
-import { printable } from '../../base/printable.ts';
 import type { AttemptOutcome, AttemptRequest, Queue, QueueOverview } from '../../queue/queue.ts';
 import { shownNeeds } from '../../queue/scripts.ts';
 import { noteRun, readRecord } from '../../publish/script-runs.ts';
@@ -11,6 +9,7 @@ import type { LiveRun } from '../../verbs/publish/published-view.ts';
 import { checkOffered, refuseRun } from '../../verbs/publish/run-published.ts';
 import { Offers, sendStaged, type TakesRuns, takeSent } from '../../verbs/publish/sent-published.ts';
 import type { ServerLog } from '../operation/log.ts';
+import { cancelled, endOfReport, endWithoutReport } from './sent-ends.ts';
 
 /*
  * What is written, in this order. The server may be killed between any two steps.
@@ -189,7 +188,7 @@ export class SentScripts {
     const { runId } = run;
     if (outcome?.is === 'reported') await this.#take(runId, outcome);
     else {
-      const { fault, why } = endOf(outcome, run.stopped);
+      const { fault, why } = endWithoutReport(outcome, run.stopped);
       if (why !== undefined) log.note(fault.code, { run_id: runId, message: why });
       refuseRun(home, runId, fault, why);
     }
@@ -221,12 +220,7 @@ export class SentScripts {
     const onWarning = (message: string): void => log.note('script_warning', { run_id: runId, message });
     const not = await takeSent(runId, report, { ...this.#options, onWarning });
     if (!not) return;
-    const who = printable(worker);
-    const said = clip(printable(not.why), WHY_BYTES_MAX).text;
-    const [fault, why] =
-      not.is === 'refused'
-        ? [new Fault('result_refused', REFUSED), `Proctor refused the result of worker ${who}: ${said}.`]
-        : [new Fault('worker_failed', FAILED), `Worker ${who} could not complete the run: ${said}`];
+    const { fault, why } = endOfReport(worker, not);
     log.note(fault.code, { run_id: runId, message: why });
     refuseRun(home, runId, fault, why);
   }
@@ -261,37 +255,11 @@ export class SentScripts {
   }
 }
 
-/** What the user sees of an outcome without a report, and what operators see besides. */
-function endOf(outcome: Exclude<AttemptOutcome, { is: 'reported' }> | undefined, stopped: Fault | undefined) {
-  if (outcome?.is === 'lost') {
-    const [begun, ended] = [instantText(outcome.begunAtMs), instantText(outcome.endedAtMs)];
-    const why = `Worker ${printable(outcome.worker)} began the run at ${begun} and was lost. The queue gave the run up at ${ended}.`;
-    return { fault: new Fault('worker_lost', LOST), why };
-  }
-  if (outcome?.is === 'handed_back' && !stopped)
-    return { fault: new Fault('handed_back', HANDED_BACK), why: handedBackBy(outcome) };
-  return { fault: stopped ?? cancelled(), why: undefined };
-}
-
-function handedBackBy({ worker, why }: AttemptOutcome & { readonly is: 'handed_back' }): string {
-  return `Worker ${printable(worker)} was the last to hand the run back: ${clip(printable(why), WHY_BYTES_MAX).text}`;
-}
-
-function cancelled(): Fault {
-  return new Fault('cancelled', 'The run was cancelled.');
-}
-
 function now(): string {
   return instantText(systemClock.now());
 }
 
 const NO_WORKER = 'a worker that may run this script';
-const LOST =
-  'The machine that ran the script was lost. The script may have done a part of its work. It does not run again by itself.';
-const FAILED = 'The machine that ran the script could not complete the run. Tell the operator the id of the run.';
-const REFUSED =
-  'The server did not accept the result of the machine that ran the script. Tell the operator the id of the run.';
-const HANDED_BACK = 'No machine could run the script, so it did not start. Tell the operator the id of the run.';
 
 /** Faults that may pass by themselves: the store cannot be reached, or the disk is full. */
 const PASSING: ReadonlySet<string> = new Set(['store_unavailable', 'journal_failed']);
@@ -301,4 +269,3 @@ const OFFERED_MAX = 32;
 const LOOK_MS = 1_000;
 const STOP_MS = 10_000;
 const AGAIN_MS = 2_000;
-const WHY_BYTES_MAX = 500;
