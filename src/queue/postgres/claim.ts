@@ -1,10 +1,10 @@
 import type { AttemptClaim, WorkerOffer } from '../queue.ts';
 import { assertRequest } from '../requests.ts';
-import type { Database, Session } from './database.ts';
+import { type Database, ROLL_BACK, type Session } from './database.ts';
 import type { Engine, FetchedJob } from './engine.ts';
 import { allowsScript, scriptIn } from '../scripts.ts';
 import { engineQueue, engineQueues, isLimited, jobOf, needsOf } from './names.ts';
-import type { JobData } from './offer.ts';
+import { groupOf, type JobData } from './offer.ts';
 
 /** Takes at most `free` attempts from the queues with the most urgent requests first. */
 export async function claim(
@@ -28,18 +28,12 @@ async function claimIn(
   worker: WorkerOffer,
   free: number,
 ): Promise<readonly AttemptClaim[]> {
-  for (let tries = 1; ; tries++) {
-    try {
-      return await database.transaction(session => begin(session, engine, queue, worker, free), lockFor(queue));
-    } catch (error) {
-      if (!(error instanceof NotAllowed)) throw error;
-      if (tries === TRIES) return [];
-    }
+  for (let tries = 1; tries <= TRIES; tries++) {
+    const begun = await database.transaction(session => begin(session, engine, queue, worker, free), lockFor(queue));
+    if (begun !== ROLL_BACK) return begun;
   }
+  return [];
 }
-
-/** A script that this worker does not allow was offered while it claimed. Nothing is taken. */
-class NotAllowed extends Error {}
 
 const TRIES = 3;
 
@@ -63,18 +57,21 @@ async function waitingQueues(session: Session, { protocols, needs }: WorkerOffer
   return rows.map(({ name }) => name);
 }
 
-/** Fetches jobs and notes that they have begun, in one transaction: either both happen, or neither. */
+/**
+ * Fetches jobs and notes that they have begun, in one transaction: either both happen, or neither. Takes nothing if a script
+ * that this worker does not allow was offered while it claimed.
+ */
 async function begin(
   session: Session,
   engine: Engine,
   queue: string,
   { worker, keyId, scripts }: WorkerOffer,
   count: number,
-): Promise<readonly AttemptClaim[]> {
+): Promise<readonly AttemptClaim[] | typeof ROLL_BACK> {
   const except = [...(keyId === undefined ? [] : [keyId]), ...(await refusedGroups(session, queue, scripts))];
   const fetched = await engine.fetch<JobData>(queue, count, session, except);
   const jobs = fetched.filter(job => isSound(job, queue));
-  if (jobs.some(({ data }) => !allowsScript(scripts, data.request))) throw new NotAllowed();
+  if (jobs.some(({ data }) => !allowsScript(scripts, data.request))) return ROLL_BACK;
   // Without a key it has no outcome. Left in the queue, it would stop every worker.
   const unsound = fetched.filter(job => !jobs.includes(job)).map(({ id }) => id);
   if (unsound.length > 0) await engine.end(queue, unsound, session);
@@ -111,11 +108,12 @@ async function refusedGroups(session: Session, queue: string, scripts: WorkerOff
 }
 
 /** Whether a row is one that `offer` writes. Anyone with the password of the database can write another. */
-function isSound({ id, data }: FetchedJob<JobData>, queue: string): boolean {
+function isSound({ id, group, data }: FetchedJob<JobData>, queue: string): boolean {
   try {
     const { request } = data;
     assertRequest(request);
-    return data.run_id === request.runId && jobOf(request.key) === id && engineQueue(request) === queue;
+    const isPlaced = jobOf(request.key) === id && engineQueue(request) === queue && groupOf(request) === group;
+    return data.run_id === request.runId && isPlaced;
   } catch {
     return false;
   }

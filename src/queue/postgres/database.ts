@@ -6,6 +6,9 @@ import { isUnavailable, queueFault } from './faults.ts';
 
 type Row = Record<string, unknown>;
 
+/** Ends a transaction without an error: errors count as errors of PostgreSQL. */
+export const ROLL_BACK = Symbol('roll back');
+
 /** Runs statements, alone or inside a transaction. */
 export interface Session {
   rows<Found extends Row>(text: string, values?: readonly unknown[]): Promise<Found[]>;
@@ -48,12 +51,12 @@ export class Database implements Session {
     return this.#with(async client => this.#rowsOf<Found>(client, text, values));
   }
 
-  /** `first` runs in the same round trip as BEGIN. */
+  /** `first` runs in the same round trip as BEGIN. Nothing changes if `act` returns ROLL_BACK. */
   async transaction<Value>(act: (session: Session) => Promise<Value>, first = ''): Promise<Value> {
     return this.#with(async client => {
       await client.query(`begin; ${first}`);
       const value = await act({ rows: async (text, values) => this.#rowsOf(client, text, values) });
-      await client.query('commit');
+      await client.query(value === ROLL_BACK ? 'rollback' : 'commit');
       return value;
     });
   }

@@ -70,7 +70,12 @@ export class Engine {
       ...(except.length > 0 && { ignoreGroups: [...except] }),
       ...(isLimited(queue) && { groupConcurrency: LIMITS }),
     });
-    return jobs.map(({ id, data, heartbeatSeconds }) => ({ id, data, heartbeatMs: (heartbeatSeconds ?? 0) * 1000 }));
+    return jobs.map(({ id, data, groupId, heartbeatSeconds }) => ({
+      id,
+      data,
+      group: groupId ?? undefined,
+      heartbeatMs: (heartbeatSeconds ?? 0) * 1000,
+    }));
   }
 
   /** Returns the ids of those that are still active. */
@@ -119,6 +124,7 @@ export interface EngineJob {
 export interface FetchedJob<Data> {
   readonly id: string;
   readonly data: Data;
+  readonly group: string | undefined;
   readonly heartbeatMs: number;
 }
 

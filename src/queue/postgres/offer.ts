@@ -36,8 +36,8 @@ export interface JobData {
 }
 
 function jobFor(request: AttemptRequest, heartbeatMs: number): EngineJob {
-  const { key, runId, slots, script, priority, timeoutMs, notBy } = request;
-  const group = limitedTarget(request) ?? notBy ?? (script && scriptWord(script));
+  const { key, runId, slots, priority, timeoutMs } = request;
+  const group = groupOf(request);
   const data: JobData = { run_id: runId, request };
   return {
     id: jobOf(key),
@@ -48,6 +48,12 @@ function jobFor(request: AttemptRequest, heartbeatMs: number): EngineJob {
     retentionSeconds: WAITS_MAX_S,
     ...(group !== undefined && { group: { id: group, ...(slots && { tier: String(slots.max) }) } }),
   };
+}
+
+/** What a claim can count or leave out. */
+export function groupOf(request: AttemptRequest): string | undefined {
+  const { notBy, script } = request;
+  return limitedTarget(request) ?? notBy ?? (script && scriptWord(script));
 }
 
 /** Which of the keys have begun, and so cannot begin again; and which were handed back, and so can. */

@@ -14,6 +14,7 @@ export class ScriptLive {
     const watched = this.#watched.get(runId) ?? this.#watch(runId, view);
     const sent = { text: '', quietMs: 0 };
     watched.streams.set(to, sent);
+    to.on('error', () => to.destroy());
     to.once('close', () => {
       watched.streams.delete(to);
       if (watched.streams.size > 0) return;
@@ -41,8 +42,8 @@ export class ScriptLive {
 
   #send(to: ServerResponse, sent: Sent, look: Look | undefined): void {
     sent.quietMs += LOOK_MS;
-    // A client that does not read gets the newest view later, instead of all of them.
-    if (to.writableNeedDrain) return;
+    // A client that does not read gets the newest view later, instead of all of them. An ended stream never needs a drain.
+    if (to.writableEnded || to.writableNeedDrain) return;
     if (!look) {
       to.end();
       return;
