@@ -1,3 +1,4 @@
+import { Slots } from '../../base/slots.ts';
 import { Turns } from './turns.ts';
 
 export interface CaseSlot {
@@ -13,33 +14,20 @@ export interface CaseSlot {
  */
 export class CaseSlots {
   readonly #turns = new Turns(ANSWERS_PER_TURN);
-  readonly #waiting: (() => void)[] = [];
-  #left: number;
+  readonly #slots: Slots;
 
   constructor(slots: number) {
-    this.#left = slots;
+    this.#slots = new Slots(slots);
   }
 
   /** Resolves in the order of the calls. */
   async take(): Promise<CaseSlot> {
-    if (this.#left > 0) this.#left--;
-    else await new Promise<void>(resolve => this.#waiting.push(resolve));
-    let isTaken = true;
-    const free = (): void => {
-      if (isTaken) this.#pass();
-      isTaken = false;
-    };
+    const free = await this.#slots.take();
     const onArrived = (): Promise<void> => {
       free();
       return this.#turns.next();
     };
     return { onArrived, free };
-  }
-
-  #pass(): void {
-    const next = this.#waiting.shift();
-    if (next) next();
-    else this.#left++;
   }
 }
 

@@ -28,6 +28,12 @@ export function endWithoutReport(
       fault: new Fault('handed_back', HANDED_BACK),
       why: `Worker ${printable(outcome.worker)} was the last to hand the run back: ${said(outcome)}`,
     };
+  // The run began just before its version was withdrawn.
+  if (outcome?.is === 'withdrawn' && stopped?.code === 'withdrawn')
+    return {
+      fault: new Fault('worker_lost', STOPPED),
+      why: `Worker ${printable(outcome.worker)} began the run just before its version was withdrawn, so the run was stopped.`,
+    };
   return { fault: stopped ?? cancelled(), why: undefined };
 }
 
@@ -54,6 +60,8 @@ const WHY_BYTES_MAX = 500;
 
 const LOST =
   'The machine that ran the script was lost. The script may have done a part of its work. It does not run again by itself.';
+const STOPPED =
+  'The version was withdrawn as the run began, so the run was stopped. The script may have done a part of its work.';
 const FAILED = 'The machine that ran the script could not complete the run. Tell the operator the id of the run.';
 const REFUSED =
   'The server did not accept the result of the machine that ran the script. Tell the operator the id of the run.';

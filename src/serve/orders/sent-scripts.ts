@@ -2,6 +2,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { instantText, systemClock } from '../../base/clock.ts';
 import { Fault } from '../../base/fault.ts';
 import { newCorrelationId } from '../../base/ids.ts';
+import { Slots } from '../../base/slots.ts';
 import type { AttemptOutcome, AttemptRequest, Queue, QueueOverview } from '../../queue/queue.ts';
 import { shownNeeds } from '../../queue/scripts.ts';
 import { noteRun, readRecord } from '../../publish/script-runs.ts';
@@ -57,6 +58,7 @@ export class SentScripts {
   /** Asks the queue every second, so it exists only while there are runs. */
   #offers: Offers | undefined;
   readonly #runs = new Map<string, SentRun>();
+  readonly #sending = new Slots(SENDING_MAX);
   #timer: NodeJS.Timeout | undefined;
   #isLooking = false;
   readonly #closing = new AbortController();
@@ -68,7 +70,7 @@ export class SentScripts {
   /** Whether another run of a version can be offered. Runs that no worker may make do not keep other versions waiting. */
   hasRoom(version: string): boolean {
     const runs = [...this.#runs.values()];
-    const stuck = runs.filter(({ waitsFor }) => waitsFor !== null);
+    const stuck = runs.filter(({ request, waitsFor }) => request && waitsFor !== null);
     if (stuck.some(({ request }) => request?.script?.sha256 === version)) return false;
     return runs.length - stuck.length < OFFERED_MAX;
   }
@@ -154,7 +156,7 @@ export class SentScripts {
 
   /** Repeats what fails for a reason that may pass, such as a full disk or a store that cannot be reached. */
   async #follow(run: SentRun): Promise<void> {
-    while (!this.#closing.signal.aborted) {
+    for (let pauseMs = AGAIN_MS; !this.#closing.signal.aborted; pauseMs = Math.min(2 * pauseMs, AGAIN_MS_MAX)) {
       try {
         run.request ??= await this.#sent(run);
         if (!run.request || (await this.#isOver(run, run.request))) return;
@@ -162,21 +164,33 @@ export class SentScripts {
         const fault = error instanceof Fault ? error : new Fault('bug', 'A run failed.', { cause: error });
         this.#options.log.fault('script_run', newCorrelationId(), fault);
       }
-      await wait(AGAIN_MS, undefined, { signal: this.#closing.signal }).catch(() => undefined);
+      // A stop ends the pause, once.
+      const stop = run.stop.signal.aborted ? [] : [run.stop.signal];
+      const signal = AbortSignal.any([this.#closing.signal, ...stop]);
+      await wait(pauseMs, undefined, { signal }).catch(() => undefined);
     }
   }
 
   /** Undefined if the run was refused before it was sent. */
-  async #sent({ runId, stopped }: SentRun): Promise<AttemptRequest | undefined> {
+  async #sent(run: SentRun): Promise<AttemptRequest | undefined> {
     const { cwd, home, store } = this.#options;
+    const { runId } = run;
+    const free = await this.#sending.take();
     const isSent = readRecord(home, runId)?.sent !== undefined;
     try {
-      if (stopped && !isSent) throw stopped;
-      return await sendStaged(cwd, runId, store);
+      if (run.stopped && !isSent) throw run.stopped;
+      const request = await sendStaged(cwd, runId, store);
+      run.waitsFor = null;
+      return request;
     } catch (error) {
-      if (isSent || (error instanceof Fault && PASSING.has(error.code))) throw error;
+      if (isSent || (error instanceof Fault && mayPass(error))) {
+        run.waitsFor = NOT_SENT;
+        throw error;
+      }
       refuseRun(home, runId, error);
       return undefined;
+    } finally {
+      free();
     }
   }
 
@@ -261,11 +275,18 @@ function now(): string {
 
 const NO_WORKER = 'a worker that may run this script';
 
-/** Faults that may pass by themselves: the store cannot be reached, or the disk is full. */
-const PASSING: ReadonlySet<string> = new Set(['store_unavailable', 'journal_failed']);
+const NOT_SENT = 'the operator of this server, because the run could not be sent to the workers';
 
+/** Whether a run that was not sent can be sent later. What is wrong with the store or the disk is no fault of the order. */
+function mayPass({ code }: Fault): boolean {
+  return code.startsWith('store_') || code === 'journal_failed';
+}
+
+/** Each reads and hashes files of up to 64 MiB. */
+const SENDING_MAX = 2;
 /** As many runs that workers may make are offered at once, so that suites of the same queue get their turn. */
 const OFFERED_MAX = 32;
 const LOOK_MS = 1_000;
 const STOP_MS = 10_000;
 const AGAIN_MS = 2_000;
+const AGAIN_MS_MAX = 60_000;

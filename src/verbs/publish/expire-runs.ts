@@ -61,12 +61,13 @@ export async function tendScriptRuns(
 /** What of an ended run is kept no longer. The shorter of the server's time and the script's counts. */
 function expiredNow(
   home: string,
-  { ordered: { published }, expired }: ScriptRunRecord,
+  { ordered: { published }, expired, taken }: ScriptRunRecord,
   folder: string,
   { keepOutputsMs, keepLogsMs }: ScriptSettings,
   nowMs: number,
 ): ('outputs' | 'logs')[] {
-  const endedMs = parseInstant(readScriptFolder(folder).metadata?.ended_at ?? '');
+  // The clock of a worker does not decide how long the server keeps its run.
+  const endedMs = parseInstant(taken?.at ?? readScriptFolder(folder).metadata?.ended_at ?? '');
   if (endedMs === undefined) return [];
   const { keep = {} } = readVersion(home, published.name, published.version)?.script ?? {};
   const isOver = (ours: number | undefined, theirs: string | undefined): boolean => {

@@ -1,15 +1,15 @@
-import { createReadStream, existsSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs';
+import { closeSync, createReadStream, existsSync, fstatSync, readdirSync, renameSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { Readable } from 'node:stream';
 import { syncFolder, writeAtomic } from '../../base/atomic.ts';
 import { canonicalize } from '../../base/canonical.ts';
 import { instantText, systemClock } from '../../base/clock.ts';
 import { Fault } from '../../base/fault.ts';
-import { fileHash } from '../../base/file-hash.ts';
+import { hashInTurns } from '../../base/file-hash.ts';
 import { bytesHash, type ContentHash } from '../../base/hash.ts';
 import { readJson } from '../../base/json.ts';
 import { makeFolders } from '../../base/private.ts';
-import { readRegular } from '../../base/regular.ts';
+import { openRegular, readRegular } from '../../base/regular.ts';
 import { attemptKey } from '../../contracts/attempt-key.ts';
 import { bareNameOf, PUBLISHED_CASE, type PublishedRequest } from '../../contracts/published-request/index.ts';
 import { runner } from '../../contracts/runner/index.ts';
@@ -57,6 +57,8 @@ export async function sendStaged(cwd: string, runId: string, store: BlobStore): 
   const { script, bundled, bounds } = startOf(version);
   const staged = stagedFolder(home, runId);
   const needed = new Set([SCRIPT_YAML, script, ...bundled]);
+  const inputs: PublishedRequest['inputs'] = [];
+  for (const name of readdirSync(staged)) inputs.push(await inputIn(staged, name));
   const request: PublishedRequest = {
     schema_version: 'published-request.v1',
     key: attemptKey({ run_id: runId, case_id: PUBLISHED_CASE, attempt: 1 }),
@@ -65,7 +67,7 @@ export async function sendStaged(cwd: string, runId: string, store: BlobStore): 
     files: version.stored.files.map(({ path: file, mode, bytes, sha256 }) => ({ path: file, mode, bytes, sha256 })),
     script,
     bundled: [...bundled],
-    inputs: readdirSync(staged).map(name => inputIn(staged, name)),
+    inputs,
     requested: { profile: null, sandbox: null, isolation: null, ...limitsRecord(bounds) },
     caps: capsNote(capsFrom(settingsIn(home))),
   };
@@ -86,11 +88,14 @@ function capsNote(caps: ReturnType<typeof capsFrom>): PublishedRequest['caps'] {
   };
 }
 
-function inputIn(staged: string, name: string): PublishedRequest['inputs'][number] {
-  const file = path.join(staged, name);
-  const sha256 = fileHash(file);
-  if (sha256 === undefined) throw new Fault('upload_failed', 'An uploaded file cannot be read.');
-  return { name, sha256, bytes: statSync(file).size };
+async function inputIn(staged: string, name: string): Promise<PublishedRequest['inputs'][number]> {
+  const fd = openRegular(path.join(staged, name));
+  if (fd === undefined) throw new Fault('upload_failed', 'An uploaded file cannot be read.');
+  try {
+    return { name, sha256: await hashInTurns(fd), bytes: fstatSync(fd).size };
+  } finally {
+    closeSync(fd);
+  }
 }
 
 async function putFile(store: BlobStore, sha256: string, bytes: number, file: string): Promise<void> {

@@ -1,5 +1,5 @@
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { type AddressInfo, connect } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
 import type { ScriptRunView } from '../../../src/publish/views.ts';
 import { ScriptLive } from '../../../src/serve/live/script-live.ts';
@@ -9,10 +9,10 @@ import { SseClient } from './sse-client.ts';
 /** A server of one run, whose state the test decides. */
 async function following() {
   const live = new ScriptLive();
-  const run = { state: 'waiting' as ScriptRunView['state'], position: 1, looks: 0 };
+  const run = { state: 'waiting' as ScriptRunView['state'], position: 1, looks: 0, text: '' };
   const view = (): ScriptRunView => {
     run.looks++;
-    return { state: run.state, position: run.position } as ScriptRunView;
+    return { state: run.state, position: run.position, error_summary: run.text } as ScriptRunView;
   };
   const server = createServer((_, response) => live.follow('one', response, view));
   await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve));
@@ -49,4 +49,19 @@ test('a stopping server ends the streams of runs that wait, and not of runs that
   run.state = 'waiting';
   await running.ended;
   expect(running.events.every(({ event }) => event === 'view')).toBe(true);
+});
+
+test('a client that does not read the end of a run does not end the server', async () => {
+  const { run, url } = await following();
+  run.state = 'succeeded';
+  run.text = 'x'.repeat(8 * 1024 ** 2);
+  const deaf = connect(Number(new URL(url).port), '127.0.0.1');
+  onTestFinished(() => void deaf.destroy());
+  deaf.write('GET / HTTP/1.1\r\nHost: one\r\n\r\n');
+  await new Promise(resolve => deaf.once('readable', resolve));
+  const before = run.looks;
+  await until('the server looks twice more', () => run.looks > before + 1);
+  const next = new SseClient(url);
+  await next.ended;
+  expect(next.events.at(-1)?.event).toBe('ended');
 });

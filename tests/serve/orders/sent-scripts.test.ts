@@ -93,6 +93,26 @@ describe('a run that workers may make', () => {
     expect(view(runner, begun).state).toBe('running');
   });
 
+  test('says that it may have done something if it began just before its version was withdrawn', async () => {
+    const { server, view, ended, claim, queue, cwd } = await sentWorld();
+    const runner = server();
+    const { run_id: id } = runner.order(ORDER);
+    await expect.poll(() => view(runner, id).position, SOON).toBe(1);
+    const overview = queue.overview.bind(queue);
+    queue.overview = async () => {
+      // The server has seen the run wait, and has not looked at its version yet.
+      queue.overview = overview;
+      expect(await claim()).toBeDefined();
+      await withdrawVersion('echo', '1.0.0', { cwd, by: 'user:admin' });
+      return overview();
+    };
+    expect(await ended(runner, id)).toMatchObject({
+      state: 'lost',
+      error_summary: expect.stringMatching(/withdrawn as the run began.*may have done a part/) as string,
+      operator_note: expect.stringMatching(/^Worker w1 began the run just before its version was withdrawn/) as string,
+    });
+  });
+
   test('is lost with its worker, does not begin again, and tells operators which worker', async () => {
     const { server, ended, claimed, claim, clock, lines } = await sentWorld();
     const runner = server();
@@ -163,6 +183,54 @@ describe('a run that workers may make', () => {
     });
     expect((await claimed()).request.run_id).toBe(id);
     expect(append.mock.results.map(({ type }) => type)).toContain('throw');
+  });
+
+  test.each(['store_rights', 'store_bucket', 'store_failed'])(
+    'waits for the operator while the store says %s',
+    async code => {
+      const { server, view, store, claimed } = await sentWorld();
+      const put = vi.spyOn(store, 'put');
+      onTestFinished(() => put.mockRestore());
+      put.mockRejectedValueOnce(new Fault(code, 'The store refused a blob.'));
+      const runner = server();
+      const { run_id: id } = runner.order(ORDER);
+      await expect.poll(() => view(runner, id).waits_for, SOON).toMatch(/^the operator of this server/);
+      expect(view(runner, id)).toMatchObject({ state: 'waiting', error_summary: null });
+      expect((await claimed()).request.run_id).toBe(id);
+      await expect.poll(() => view(runner, id).waits_for, SOON).toBeNull();
+    },
+  );
+
+  test('can be stopped while it cannot be sent, without waiting for the next try', async () => {
+    const { server, view, store, ended } = await sentWorld();
+    const put = vi.spyOn(store, 'put');
+    onTestFinished(() => put.mockRestore());
+    put.mockRejectedValue(new Fault('store_rights', 'The store refused a blob.'));
+    const runner = server();
+    const { run_id: id } = runner.order(ORDER);
+    await expect.poll(() => view(runner, id).waits_for, SOON).toMatch(/^the operator/);
+    runner.cancel(id);
+    expect(await ended(runner, id)).toMatchObject({ state: 'stopped' });
+  });
+
+  test('is put into the store with at most one other run at once', async () => {
+    const { server, store, queue } = await sentWorld();
+    const putting = new Set<string>();
+    let most = 0;
+    const put = store.put.bind(store);
+    vi.spyOn(store, 'put').mockImplementation(async (...given) => {
+      const name = `${given[0]}/${putting.size}`;
+      putting.add(name);
+      most = Math.max(most, putting.size);
+      await new Promise(resolve => setImmediate(resolve));
+      await put(...given);
+      putting.delete(name);
+    });
+    onTestFinished(() => void vi.restoreAllMocks());
+    const runner = server();
+    for (let one = 0; one < 8; one++) runner.order({ ...ORDER, by: `user:u${one}` });
+    await expect.poll(async () => (await queue.overview()).needs[0]?.waiting, SOON).toBe(8);
+    expect(most).toBe(2);
   });
 
   test('takes no file that workers could not fetch', async () => {
