@@ -1,5 +1,6 @@
 /** The conformance suite over PostgreSQL. */
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { Engine } from '../../src/queue/postgres/engine.ts';
 import { migrateQueue } from '../../src/queue/postgres/migrate.ts';
 import { openPostgresQueue } from '../../src/queue/postgres/queue.ts';
 import { HEARTBEAT_MS, queueConformance, reported, request } from '../conformance/queue.ts';
@@ -54,6 +55,44 @@ test.each([
     expect(needs).toEqual([expect.objectContaining({ needs: 'http', waiting: 0, active: 1 })]);
   } finally {
     await queue.close();
+  }
+});
+
+const SCRIPTS = { ...WORKER, needs: ['script'], scripts: { digests: [], isAny: true, network: 'blocked' } as const };
+const OPEN = { needs: 'script', script: { sha256: `sha256:${'0'.repeat(64)}`, network: 'open' } as const };
+
+test('removes a script whose row does not say which script it is, and delivers the rows beside it', async () => {
+  await postgres.sql('truncate proctor.run, proctor.begun, proctor.outcome, proctor_queue.job_common', url);
+  const queue = await openPostgresQueue(url, { heartbeatMs: HEARTBEAT_MS });
+  try {
+    await queue.offer([request('a', OPEN)]);
+    await postgres.sql('update proctor_queue.job_common set group_id = null', url);
+    await queue.offer([request('b', { needs: 'script' })]);
+    const claims = await queue.claim(SCRIPTS, 8, { waitMs: 0 });
+    expect(claims.map(({ request: { key } }) => key)).toEqual(['run/b/1']);
+    const { needs } = await queue.overview();
+    expect(needs).toEqual([expect.objectContaining({ waiting: 0, active: 1 })]);
+  } finally {
+    await queue.close();
+  }
+});
+
+test('takes no script that is offered while a worker claims which does not allow it, and no fault follows', async () => {
+  await postgres.sql('truncate proctor.run, proctor.begun, proctor.outcome, proctor_queue.job_common', url);
+  const [queue, other] = await Promise.all([1, 2].map(() => openPostgresQueue(url, { heartbeatMs: HEARTBEAT_MS })));
+  const fetch = vi.spyOn(Engine.prototype, 'fetch');
+  try {
+    await queue?.offer([request('a', { needs: 'script' })]);
+    fetch.mockImplementationOnce(async function (this: Engine, ...given) {
+      await other?.offer([request('b', { ...OPEN, priority: 10 })]);
+      return this.fetch(...given);
+    });
+    const claims = await queue?.claim(SCRIPTS, 8, { waitMs: 0 });
+    expect(claims?.map(({ request: { key } }) => key)).toEqual(['run/a/1']);
+    expect((await other?.overview())?.needs.map(({ waiting }) => waiting)).toContain(1);
+  } finally {
+    fetch.mockRestore();
+    await Promise.all([queue?.close(), other?.close()]);
   }
 });
 
