@@ -3,10 +3,11 @@ import path from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
 import { newKeyPair } from '../../src/base/ed25519.ts';
 import { canonicalize } from '../../src/base/canonical.ts';
+import { instantText } from '../../src/base/clock.ts';
 import { bytesHash } from '../../src/base/hash.ts';
 import { type ExpiryStatement, openExpiry } from '../../src/contracts/expiry/index.ts';
 import { sealDocument } from '../../src/contracts/seal/index.ts';
-import { readRecord } from '../../src/publish/script-runs.ts';
+import { noteRun, readRecord } from '../../src/publish/script-runs.ts';
 import { closeLauncher } from '../../src/verbs/launcher.ts';
 import { packRun } from '../../src/verbs/pack.ts';
 import { tendScriptRuns } from '../../src/verbs/publish/expire-runs.ts';
@@ -102,6 +103,14 @@ describe('retention', () => {
     ]);
     expect((await (await ended({ keep_outputs: '1d' }, { outputs: '30d' })).after(2)).expired).toEqual(['outputs']);
     expect((await (await ended({}, undefined)).after(10_000)).expired).toEqual([]);
+  });
+
+  test('of the run of a worker counts from when the server took it, whatever the clock of the worker says', async () => {
+    const { world, run, after } = await ended({ keep_outputs: '1d' }, undefined);
+    const at = instantText(Date.now() + 10 * DAY_MS);
+    noteRun(world.home, run.runId, { is: 'taken', at, worker: 'w1', key_id: bytesHash(Buffer.from('key')) });
+    expect((await after(5)).expired).toEqual([]);
+    expect((await after(12)).expired).toEqual(['outputs']);
   });
 
   test('of a signed run needs its key, and the note is signed with it', async () => {
