@@ -1,7 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { clip } from '../base/clip.ts';
 import { monotonicMs, systemClock } from '../base/clock.ts';
-import { Fault } from '../base/fault.ts';
+import { codeOf, Fault } from '../base/fault.ts';
 import { printable } from '../base/printable.ts';
 import type { AttemptQuestion } from '../contracts/attempt-request/index.ts';
 import type { PublishedRequest } from '../contracts/published-request/index.ts';
@@ -129,7 +129,7 @@ const STORE_PAUSE_MS = 1_000;
 /** Only a target that did not begin rejects, so nothing was sent. */
 function notBegun(error: unknown): Made {
   const why = sentenceOf(error);
-  return { end: handedBack(why), ...(!isOfTheRun(error) && { unable: why }) };
+  return { end: handedBack(why), ...(isOfTheMachine(error) && { unable: why }) };
 }
 
 /** The reason may quote a request. The queue refuses a text with a NUL, and with it all outcomes that come together. */
@@ -143,30 +143,30 @@ function sentenceOf(error: unknown): string {
   return error instanceof Fault ? error.message : 'The worker failed. Its log says why.';
 }
 
-/** Whether the cause is in the request, and not in this machine. */
-function isOfTheRun(error: unknown): boolean {
-  return error instanceof Fault && OF_THE_RUN.has(error.code);
+/**
+ * Whether this machine can make no such attempt. Anyone who can write to the queue chooses requests, so a fault counts
+ * only if no request can cause it.
+ */
+function isOfTheMachine(error: unknown): boolean {
+  if (error instanceof Fault && OF_THE_MACHINE.has(error.code)) return true;
+  return UNUSABLE_DISK.has(codeOf(error instanceof Fault && error.code === 'stage_failed' ? error.cause : error));
 }
 
-const OF_THE_RUN: ReadonlySet<string> = new Set([
-  'usage',
-  'attempt_request',
-  'not_offered',
-  'not_queueable',
-  // About one script or agent, or its blobs. Others may run here.
-  'unknown_interpreter',
-  'not_enforceable',
-  'script_invalid',
-  'out_of_bounds',
-  'no_blob',
-  'blob_mismatch',
-  'blob_name',
-  'store_unavailable',
-  'store_rights',
-  // About one policy or price file.
-  'bad_policy',
-  'bad_prices',
+const OF_THE_MACHINE: ReadonlySet<string> = new Set([
+  'sandbox_unavailable',
+  'sandbox_leaks',
+  'canary_missing',
+  'cgroups_unavailable',
+  'git_missing',
+  // About the agent that this worker offers.
+  'agent_unusable',
+  'other_agent',
+  'no_model',
+  'no_login',
 ]);
+
+/** A full disk is not among them, because the files of one request can fill it. */
+const UNUSABLE_DISK: ReadonlySet<string> = new Set(['EACCES', 'EIO', 'EPERM', 'EROFS']);
 
 const WORKER_FAULT: FailedAttempt = {
   ok: false,

@@ -10,7 +10,7 @@ import { readRegular } from '../../base/regular.ts';
 import { openDoorFolder } from '../model/door-folder.ts';
 import { NOT_STARTING } from '../job/sandbox-instance.ts';
 import { bootId } from '../host/machine.ts';
-import type { Job } from '../job/job.ts';
+import type { Job, JobLimits } from '../job/job.ts';
 import type { Launcher } from './launch.ts';
 import { runtimesOf } from '../sandboxes/runtimes.ts';
 import { findProgram } from '../host/programs.ts';
@@ -92,10 +92,22 @@ function rootsLike({ writeRoots }: Job): Pick<Job, 'writeRoots'> {
 function alikeIn(stage: string, job: Job): Job {
   const { then: _, stdin: __, startIn: ___, keepTree: ____, readOnly: _____, mounts, ...rest } = job;
   const shown = mounts && mounts.length > 0 ? [{ source: path.join(stage, 'opt'), target: SHOWN }] : [];
-  return { ...rest, ...rootsLike(job), stage, staged: ['input'], ...(mounts && { mounts: shown }) };
+  return { ...rest, ...rootsLike(job), stage, staged: ['input'], limits: LIMITS, ...(mounts && { mounts: shown }) };
 }
 
 const SHOWN = '/agent/shown';
+
+/** Enough for the canary. Under the limits of the job, such as one process, it could fail on a machine that is fine. */
+const LIMITS: JobLimits = {
+  timeoutMs: 10_000,
+  memoryBytes: 256 * 1024 ** 2,
+  pids: 256,
+  openFiles: 1_024,
+  workBytes: 16 * 1024 ** 2,
+  workEntries: 256,
+  keep: { stdout: { headBytes: 4_096, tailBytes: 0 }, stderr: { headBytes: 4_096, tailBytes: 0 } },
+  graceMs: 2_000,
+};
 
 /** Further folders in which a write by the canary must fail. */
 function readOnlyIn({ writeRoots, home, mounts, door }: Job): string[] {
@@ -146,7 +158,6 @@ async function tryOut(launcher: Launcher, job: Job): Promise<Observation[]> {
       argv: [bash, '-c', TRIALS, 'canary', String(port), stage, readOnlyIn(alike).join(' '), ...runtimesOf(alike)],
       ...(job.programs && { programs: [...job.programs, 'bash'] }),
       env: { PATH: '/usr/bin:/bin' },
-      limits: { ...job.limits, timeoutMs: 10_000 },
       secrets: [],
       live: false,
     });

@@ -48,6 +48,19 @@ test.runIf(missing.length === 0)('tests and caches each kind of write restrictio
   expect(readdirSync(memory)).toHaveLength(4);
 });
 
+test.runIf(missing.length === 0)('passes whatever the limits of the job are', async () => {
+  const memory = temporaryFolder();
+  for (const limits of [
+    { ...LIMITS, pids: 1 },
+    { ...LIMITS, openFiles: 1, workEntries: 1, graceMs: 0 },
+  ]) {
+    const observations = await observe(launcher, job(undefined, { limits }), temporaryFolder());
+    expect(observations.map(({ held }) => held)).toEqual([true, true, true, true]);
+    await observe(launcher, job(undefined, { limits }), memory);
+  }
+  expect(readdirSync(memory)).toHaveLength(1);
+});
+
 test.runIf(missing.length === 0)('detects a sandbox that allows writes elsewhere', async () => {
   for (const leak of [{ writeRoots: ['.'] }, { writeRoots: ['roots'] }]) {
     const leaky: Launcher = { ...launcher, open: asked => launcher.open({ ...asked, ...leak }) };
