@@ -4,13 +4,14 @@ import { canonicalize } from '../base/canonical.ts';
 import { codeOf, Fault } from '../base/fault.ts';
 import type { ContentHash } from '../base/hash.ts';
 import { OWN_FOLDER } from '../base/private.ts';
-import type { PublishedRequest } from '../contracts/published-request/index.ts';
+import { type PublishedRequest, SENT_FILE_BYTES_MAX } from '../contracts/published-request/index.ts';
 import { declaredLimits } from '../contracts/published-script/index.ts';
 import { limitsOfRecord, limitsRecord } from '../contracts/script-limits.ts';
 import { effectiveLimits } from '../policy/effective-limits.ts';
+import { FOLDER_BYTES_MAX } from '../publish/folder-files.ts';
 import { SCRIPT_YAML } from '../publish/versions.ts';
 import { offersOf } from '../run/pipeline/runner-plan.ts';
-import { checkOrder, type ScriptOrder } from '../run/script/order.ts';
+import { checkOrder, INPUT_BYTES_MAX, type ScriptOrder } from '../run/script/order.ts';
 import { PUBLISHED_ANSWER } from '../run/suite/published-question.ts';
 import { executeScript } from '../run/script/script.ts';
 import { CANCELLED, type Target } from '../run/suite/target.ts';
@@ -22,7 +23,11 @@ import { sendingTarget } from './sent-runs.ts';
 import { refuseUnlessAllowed, type ScriptWorker } from './worker-scripts.ts';
 
 /** Fetches a run of a published script. Rejects if this worker must not or cannot make it, before anything has begun. */
-export async function workerPublished(request: PublishedRequest, worker: ScriptWorker): Promise<Target> {
+export async function workerPublished(
+  request: PublishedRequest,
+  worker: ScriptWorker,
+  signal: AbortSignal,
+): Promise<Target> {
   const bounds = limitsOfRecord(request.requested);
   const { network } = effectiveLimits(bounds, offersOf(await (await sharedLauncher()).machine()));
   refuseUnlessAllowed(request.published.digest, { network, hasSecrets: false }, worker);
@@ -31,7 +36,7 @@ export async function workerPublished(request: PublishedRequest, worker: ScriptW
   const folder = mkdtempSync(path.join(within, 'published-'));
   const close = async (): Promise<void> => rmSync(folder, { recursive: true, force: true });
   try {
-    const order = { ...(await fetchedRun(request, folder, worker)), bounds };
+    const order = { ...(await fetchedRun(request, folder, worker, signal)), bounds };
     checkOrder(order);
     return { ...sendingTarget(publishedTarget(order, worker), 'script', worker.home), close };
   } catch (error) {
@@ -83,14 +88,31 @@ async function writeFile(store: BlobStore, sha256: ContentHash, bytes: number, f
   }
 }
 
+/** Refuses sizes that no server sends, before the files fill the disk of this machine. */
+function refuseTooLarge(version: readonly Sized[], inputs: readonly Sized[]): void {
+  const isFileTooLarge = [...version, ...inputs].some(({ bytes }) => bytes > SENT_FILE_BYTES_MAX);
+  if (isFileTooLarge || sumOf(version) > FOLDER_BYTES_MAX || sumOf(inputs) > INPUT_BYTES_MAX)
+    throw new Fault('attempt_request', 'The files of the run are larger than a server may send.');
+}
+
+interface Sized {
+  readonly bytes: number;
+}
+
+function sumOf(files: readonly Sized[]): number {
+  return files.reduce((sum, { bytes }) => sum + bytes, 0);
+}
+
 /** Writes the files that the run needs. Their names come from the queue, and the bytes from a store that others write to. */
 async function fetchedRun(
   { run_id: runId, published, files, script, bundled, inputs, requested, caps }: PublishedRequest,
   folder: string,
   { store }: ScriptWorker,
+  signal: AbortSignal,
 ): Promise<ScriptOrder> {
   if (!store) throw new Fault('internal', 'A worker without a store cannot fetch a run.');
   const fetch = async (file: string, { sha256, bytes }: { sha256: string; bytes: number }): Promise<void> => {
+    if (signal.aborted) throw new Fault('cancelled', 'The run was stopped before the worker had all its files.');
     const isThere = await writeFile(store, sha256 as ContentHash, bytes, file);
     if (!isThere)
       throw new Fault(
@@ -98,8 +120,10 @@ async function fetchedRun(
         'The store does not have all files of the run. Start the worker with the same --store.',
       );
   };
-  const needed = new Set([SCRIPT_YAML, script, ...bundled]);
-  for (const file of files.filter(one => needed.has(one.path))) {
+  const names = new Set([SCRIPT_YAML, script, ...bundled]);
+  const needed = files.filter(one => names.has(one.path));
+  refuseTooLarge(needed, inputs);
+  for (const file of needed) {
     const target = path.join(folder, 'version', file.path);
     await fetch(target, file);
     if (file.mode === '755') chmodSync(target, 0o700);

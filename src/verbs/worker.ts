@@ -108,7 +108,7 @@ export async function runQueueWorker(options: WorkerOptions): Promise<void> {
           const target = await workerTarget(question, connections, allowedWork);
           return options.tracer ? tracedWork(target, question, options.tracer, name) : target;
         },
-        ...(scripts && { makePublished: request => workerPublished(request, scripts) }),
+        ...(scripts && { makePublished: (request, ended) => workerPublished(request, scripts, ended) }),
         spool: folderSpool(path.join(homeFrom(cwd), 'spool')),
         drainMs,
         signal: options.signal ?? new AbortController().signal,

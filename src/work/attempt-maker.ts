@@ -27,7 +27,7 @@ export interface Made {
 }
 
 /** Opens the run of a published script. Rejects if this worker must not or cannot make it. */
-export type MakePublished = (request: PublishedRequest) => Promise<Target>;
+export type MakePublished = (request: PublishedRequest, signal: AbortSignal) => Promise<Target>;
 
 /** Turns a claim into an outcome: reads the request, asks the target, and signs what came back. */
 export class AttemptMaker {
@@ -83,7 +83,7 @@ export class AttemptMaker {
         () => readPublishedRequest(held.claim.request, this.#reporter.store),
         held.signal,
       );
-      target = await patiently(() => make(request), held.signal);
+      target = await patiently(() => make(request, held.signal), held.signal);
       return await this.#asked(publishedQuestion(request), target, held);
     } catch (error) {
       return notBegun(error);

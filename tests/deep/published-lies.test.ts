@@ -12,6 +12,7 @@ import type { OfferedScripts } from '../../src/queue/queue.ts';
 import { PUBLISHED_ANSWER, publishedQuestion } from '../../src/run/suite/published-question.ts';
 import { attemptReport, type Reporter } from '../../src/run/suite/attempt-report.ts';
 import type { AttemptResult } from '../../src/run/suite/target.ts';
+import type { BlobStore } from '../../src/store/store.ts';
 import { closeLauncher } from '../../src/verbs/launcher.ts';
 import { packRun } from '../../src/verbs/pack.ts';
 import { tendScriptRuns } from '../../src/verbs/publish/expire-runs.ts';
@@ -353,13 +354,28 @@ describe('a worker', () => {
   async function opened(
     allowed: (request: PublishedRequest) => Partial<OfferedScripts>,
     changed: (request: PublishedRequest, blobs: string) => PublishedRequest = request => request,
+    onFetch: (stop: AbortController) => void = () => undefined,
   ) {
-    const { server, claimed, store, signer, blobs } = await sentWorld();
+    const { server, claimed, store: real, signer, blobs } = await sentWorld();
+    const stop = new AbortController();
+    const store: BlobStore = {
+      put: (...words) => real.put(...words),
+      missing: digests => real.missing(digests),
+      sweep: (...words) => real.sweep(...words),
+      get(digest) {
+        onFetch(stop);
+        return real.get(digest);
+      },
+    };
     server().order({ name: 'echo', by: 'user:ada' });
     const { request } = await claimed();
     const home = temporaryFolder();
     const scripts = { digests: [], isAny: false, network: 'open' as const, ...allowed(request) };
-    const target = await workerPublished(changed(request, blobs), { allowed: scripts, store, home, signer });
+    const target = await workerPublished(
+      changed(request, blobs),
+      { allowed: scripts, store, home, signer },
+      stop.signal,
+    );
     await target.close();
     return readdirSync(path.join(home, 'scripts'));
   }
@@ -418,6 +434,32 @@ describe('a worker', () => {
 
   test.each(refused)('hands back a run with %s, before anything has begun', async (_, why, changed) => {
     await expect(opened(named, changed)).rejects.toThrow(why);
+  });
+
+  const large = (bytes: number, count: number) => (request: PublishedRequest) => ({
+    ...request,
+    inputs: [
+      ...request.inputs,
+      ...Array.from({ length: count }, (_, index) => ({ name: `i${index}`, bytes, sha256: bytesHash(`${index}`) })),
+    ],
+  });
+  test.each([
+    ['one file', large(64 * 1024 ** 2 + 1, 1)],
+    ['all files together', large(64 * 1024 ** 2, 17)],
+  ])('fetches nothing of a run with %s larger than a server may send', async (_, changed) => {
+    let fetched = 0;
+    await expect(opened(named, changed, () => void fetched++)).rejects.toThrow(/larger than a server may send/);
+    expect(fetched).toBe(0);
+  });
+
+  test('fetches no more files of a run that is stopped', async () => {
+    let fetched = 0;
+    const stopping = (stop: AbortController): void => {
+      fetched++;
+      stop.abort();
+    };
+    await expect(opened(named, undefined, stopping)).rejects.toThrow(/was stopped before/);
+    expect(fetched).toBe(1);
   });
 
   test('hands back a version that it does not allow', async () => {

@@ -47,6 +47,9 @@ export type PublishedRequest = z.infer<typeof publishedRequestShape>;
 /** Takes the place of the case in the key and in the outcome. */
 export const PUBLISHED_CASE = 'published';
 
+/** The largest file of an order that workers can fetch. */
+export const SENT_FILE_BYTES_MAX = 64 * MIB;
+
 /** The digests of the files that a worker fetches. The document may come from anyone. */
 export function filesOfPublished(value: object): ContentHash[] {
   const { schema_version: version, files, inputs } = value as Record<string, unknown>;

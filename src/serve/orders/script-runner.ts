@@ -1,13 +1,13 @@
 import { availableParallelism } from 'node:os';
 import { Fault } from '../../base/fault.ts';
 import { newCorrelationId } from '../../base/ids.ts';
+import { SENT_FILE_BYTES_MAX } from '../../contracts/published-request/index.ts';
 import { ProgressReader } from '../../publish/progress.ts';
 import { tendScriptRuns } from '../../verbs/publish/expire-runs.ts';
 import type { LiveRun } from '../../verbs/publish/published-view.ts';
 import { cancelStaged, type PublishedOrder, runStaged, stagePublished } from '../../verbs/publish/run-published.ts';
 import { BusyFault } from '../operation/busy-fault.ts';
 import type { ServerLog } from '../operation/log.ts';
-import { SENT_FILE_BYTES_MAX } from '../../verbs/publish/sent-published.ts';
 import { LeftRuns } from './left-runs.ts';
 import { OrderKeys } from './order-keys.ts';
 import { openScriptOrders } from './script-orders.ts';

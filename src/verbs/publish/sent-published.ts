@@ -39,9 +39,6 @@ import { chosenVersion, finishPublished, startOf } from './run-published.ts';
 
 export { Offers } from '../../run/suite/offers.ts';
 
-/** The largest file of an order that workers can fetch. */
-export const SENT_FILE_BYTES_MAX = 64 * 1024 ** 2;
-
 /**
  * Puts the files of an order into the store, and notes that only a worker may run it from here on. Repeated, it goes
  * on where it was.
