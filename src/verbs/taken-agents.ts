@@ -1,7 +1,6 @@
 import { canonicalize } from '../base/canonical.ts';
 import { Fault } from '../base/fault.ts';
 import { Masker, maskingOf } from '../base/masker.ts';
-import { agentEvaluation } from '../contracts/agent-evaluation/index.ts';
 import {
   agentOutcome,
   type AgentOutcome,
@@ -70,8 +69,6 @@ interface SentDocuments {
 function otherRun(read: ReadPacked, one: SuiteCase, asked: CheckedAgent): string | undefined {
   const sent = documentsIn(read);
   if (!sent) return 'its run has no request, outcome, policy or metadata';
-  // Only the conductor judges. `show` would trust a stored evaluation.
-  if (read('evaluation.json', agentEvaluation.bytesMax)) return 'its run has an evaluation already';
   const { target, adapter, commit } = asked;
   const { request, outcome } = sent;
   const { family, version, sha256 } = outcome.agent;

@@ -11,7 +11,7 @@ import type { RunKind } from '../contracts/seal/statement.ts';
 import { soundDocument } from '../evidence/document.ts';
 import { digestsIn, writeFolder } from '../evidence/pack/unpack.ts';
 import { entryBytes, type PackFile, packFile, sealIn } from '../evidence/pack/pack-file.ts';
-import { FOLDER } from '../evidence/pack/pack-layout.ts';
+import { FOLDER, LATER } from '../evidence/pack/pack-layout.ts';
 import { SEAL } from '../evidence/run-folder/finish.ts';
 import { stagePath } from '../execute/host/workspace.ts';
 import type { AskedAttempt, SentRun, TakenRun, TakeRun } from '../run/suite/reported-attempt.ts';
@@ -153,6 +153,9 @@ const LINKED = 'The folder of attempts is a link. Proctor does not write runs th
 
 async function faultIn(pack: PackFile, { kind, filesMax }: SentKind, sent: SentRun): Promise<string | undefined> {
   if (pack.entries.size > filesMax) return 'its run has more files than its limits allow';
+  // Only this machine judges the run, or lets files of it expire.
+  const added = LATER.find(name => pack.entries.has(FOLDER + name));
+  if (added !== undefined) return `its run has ${added}, which a new run does not have`;
   const options = { key: sent.publicKey, requireSignature: true };
   const violation = await firstViolation(verifyOpenPack('its run', pack, options));
   if (violation !== undefined) return `its run does not verify: ${clip(violation, VIOLATION_BYTES_MAX).text}`;

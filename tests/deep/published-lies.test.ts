@@ -9,6 +9,7 @@ import type { PublishedRequest } from '../../src/contracts/published-request/ind
 import { type SealEnvelope, signerWith } from '../../src/contracts/seal/index.ts';
 import { limitsOfRecord } from '../../src/contracts/script-limits.ts';
 import type { OfferedScripts } from '../../src/queue/queue.ts';
+import { expireFiles } from '../../src/evidence/run-folder/expired.ts';
 import { PUBLISHED_ANSWER, publishedQuestion } from '../../src/run/suite/published-question.ts';
 import { attemptReport, type Reporter } from '../../src/run/suite/attempt-report.ts';
 import type { AttemptResult } from '../../src/run/suite/target.ts';
@@ -143,6 +144,10 @@ function fillSignatures(folder: string): void {
   rmSync(path.join(folder, '..', '..', '..', 'ledger.ndjson'));
 }
 
+function outputsExpire(folder: string, { reporter: { signer } }: LyingWorker): number {
+  return expireFiles(folder, { isWanted: name => name.startsWith('output/'), nowMs: Date.now(), signer });
+}
+
 const HONEST: Lie = async ({ worker, request, tool, values }) => ({ result: await worker.made(request, tool, values) });
 
 const ECHOES = (folder: string): string => readFileSync(path.join(folder, 'run.sh'), 'utf8');
@@ -255,6 +260,15 @@ describe('a run from a worker', () => {
       /its run does not have exactly one signature/,
       async ({ worker, request, tool, values }) => ({
         result: await worker.made(request, tool, values, { before: fillSignatures }),
+      }),
+    ],
+    [
+      'whose outputs expired before the server had them',
+      /its run has evidence\/expired\.json, which a new run does not have/,
+      async ({ worker, request, tool, values }) => ({
+        result: await worker.made(request, tool, values, {
+          before: folder => expect(outputsExpire(folder, worker)).toBeGreaterThan(0),
+        }),
       }),
     ],
     [

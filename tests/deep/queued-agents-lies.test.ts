@@ -234,7 +234,7 @@ describe('a run from a worker that lies', () => {
     ],
     [
       'with an evaluation of its own',
-      /its run has an evaluation already/,
+      /its run has evaluation\.json, which a new run does not have/,
       async (question, worker) => sending(await worker.made(question, {}, true)),
     ],
     [
