@@ -33,6 +33,7 @@ export class MemoryQueue implements Queue {
   async offer(requests: readonly AttemptRequest[]): Promise<void> {
     for (const request of requests) assertRequest(request);
     for (const request of requests) {
+      this.#sealed.delete(request.runId);
       const known = this.#entries.get(request.key);
       if (known && known.outcome?.is !== 'handed_back') continue;
       this.#entries.set(request.key, { request, offeredAtMs: this.#clock.now() });

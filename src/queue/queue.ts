@@ -29,7 +29,7 @@ export interface Queue {
   onWithdrawn(listener: (runId: string) => void): () => void;
   /** Gives up attempts whose worker has stopped beating. A conductor calls this about once a second. */
   supervise(): Promise<void>;
-  /** Marks a run as sealed. The queue forgets its attempts 7 days later. */
+  /** Marks a run as sealed. The queue forgets its attempts 7 days later, unless the run is offered again. */
   markSealed(runId: string): Promise<void>;
   overview(): Promise<QueueOverview>;
   close(): Promise<void>;

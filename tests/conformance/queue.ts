@@ -9,6 +9,7 @@ export interface QueueUnderTest {
 }
 
 export const HEARTBEAT_MS = 10_000;
+const DAY_MS = 86_400_000;
 const NOW = { waitMs: 0 };
 const WORKER: WorkerOffer = { worker: 'w1', protocols: [1], needs: ['http'], slots: 8, version: '0.0.0' };
 
@@ -456,6 +457,21 @@ export function queueConformance(name: string, make: () => Promise<QueueUnderTes
       await queue.markSealed('run');
       await queue.supervise();
       expect((await queue.outcomes(['run/a/1'], NOW)).size).toBe(1);
+    });
+
+    test('forgets a sealed run after seven days, unless it was offered again since', async () => {
+      const { queue, age } = await made();
+      for (const runId of ['sealed', 'again']) {
+        await queue.offer([request('a', { runId })]);
+        await queue.settle((await queue.claim(WORKER, 8, NOW)).map(claim => reported(claim)));
+        await queue.markSealed(runId);
+      }
+      await queue.offer([request('a', { runId: 'again' })]);
+      await age(8 * DAY_MS);
+      await queue.supervise();
+      const keys = ['sealed/a/1', 'again/a/1'];
+      expect([...(await queue.outcomes(keys, NOW)).keys()]).toEqual(['again/a/1']);
+      expect([...(await queue.begun(keys)).keys()]).toEqual(['again/a/1']);
     });
 
     test.each<[string, Partial<AttemptRequest>]>([

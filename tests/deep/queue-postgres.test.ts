@@ -29,6 +29,7 @@ queueConformance('postgres', async () => {
       await postgres.sql(
         `update proctor_queue.job_common set heartbeat_on = heartbeat_on - ${by}, started_on = started_on - ${by};
          update proctor.worker set seen_at = seen_at - ${by};
+         update proctor.run set offered_at = offered_at - ${by}, sealed_at = sealed_at - ${by};
          update proctor_queue.queue set monitor_claim_on = now() - interval '1 minute'`,
         url,
       );

@@ -74,10 +74,12 @@ async function stateOf(
   return { begun: keys(false), reopened: keys(true) };
 }
 
+/** A sealed run that is offered again, because its folder is rebuilt, is open again: the queue must not forget it meanwhile. */
 async function noteRuns(session: Session, requests: readonly AttemptRequest[]): Promise<void> {
   await session.rows(
     `insert into proctor.run (run_id) select unnest($1::text[])
-     on conflict (run_id) do update set offered_at = now() where run.offered_at < now() - interval '1 hour'`,
+     on conflict (run_id) do update set offered_at = now(), sealed_at = null
+      where run.offered_at < now() - interval '1 hour' or run.sealed_at is not null`,
     [[...new Set(requests.map(({ runId }) => runId))].sort()],
   );
 }
