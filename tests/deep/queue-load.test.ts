@@ -221,3 +221,19 @@ test('rows of a run are removed seven days after its seal', async () => {
   );
   expect(rows).toEqual([{ run_id: 'open' }, { run_id: 'young' }]);
 });
+
+test('an attempt that waited for weeks is removed, and can be offered again', async () => {
+  const url = await migrated();
+  const queue = await openPostgresQueue(url, { graceMs: 0 });
+  onTestFinished(() => queue.close());
+  await queue.offer([request('a')]);
+  await postgres.sql(
+    `update proctor_queue.job_common set keep_until = now() - interval '1 second';
+     update proctor_queue.queue set monitor_claim_on = null, maintain_on = null`,
+    url,
+  );
+  await queue.supervise();
+  expect(await queue.claim(offerOf(1), 1, NOW)).toEqual([]);
+  await queue.offer([request('a')]);
+  expect(await queue.claim(offerOf(1), 1, NOW)).toHaveLength(1);
+});

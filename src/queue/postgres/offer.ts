@@ -95,5 +95,5 @@ export function groups<Item>(items: readonly Item[], nameOf: (item: Item) => str
   return found;
 }
 
-/** An attempt that waits longer is removed. Its conductor offers it again. */
+/** An attempt that waits longer is removed. A conductor that is still there offers it again every day. */
 const WAITS_MAX_S = 14 * 86_400;

@@ -19,6 +19,7 @@ export class Offers {
   readonly #closing = new AbortController();
   #newOffers = new AbortController();
   #supervising: NodeJS.Timeout | undefined;
+  #offeringAgain: NodeJS.Timeout | undefined;
   #isSupervising = false;
   #lastOutcomeMs = monotonicMs();
   #warned = '';
@@ -39,6 +40,7 @@ export class Offers {
   outcomeOf(request: AttemptRequest, signal: AbortSignal): Promise<AttemptOutcome | undefined> {
     if (this.#isCancelled || signal.aborted) return Promise.resolve(undefined);
     this.#supervising ??= setInterval(() => void this.#supervise(), SUPERVISE_MS);
+    this.#offeringAgain ??= setInterval(() => this.#offerAgain(), OFFER_AGAIN_MS);
     return new Promise((resolve, reject) => {
       this.#waiting.set(request.key, { request, resolve, reject, isOffered: false, handedBack: 0 });
       this.#unoffered.push(request);
@@ -87,7 +89,7 @@ export class Offers {
 
   /** Waits for nothing any more, and leaves the attempts to the workers. */
   leave(): void {
-    clearInterval(this.#supervising);
+    this.#stopTimers();
     this.#closing.abort();
     this.#dropAll();
   }
@@ -101,7 +103,7 @@ export class Offers {
 
   /** Withdraws a cancelled run, so that its workers stop. */
   async close(): Promise<void> {
-    clearInterval(this.#supervising);
+    this.#stopTimers();
     const endMs = monotonicMs() + WITHDRAW_MS;
     while (this.#isCancelled) {
       const fault = await this.#queue.withdraw(this.#runId).then(
@@ -119,13 +121,24 @@ export class Offers {
     this.#newOffers.abort();
   }
 
+  #stopTimers(): void {
+    clearInterval(this.#supervising);
+    clearInterval(this.#offeringAgain);
+  }
+
+  /** The queue removes what waits for weeks. For everything else, a second offer has no effect. */
+  #offerAgain(): void {
+    for (const { request, isOffered } of this.#waiting.values()) if (isOffered) this.#unoffered.push(request);
+    if (!this.#isOffering) void this.#offer();
+  }
+
   /** Attempts that arrive while a batch is on its way form the next batch. */
   async #offer(): Promise<void> {
     this.#isOffering = true;
     try {
       await new Promise(resolve => setImmediate(resolve));
       while (this.#unoffered.length > 0) {
-        const batch = this.#unoffered.splice(0, OFFERS_MAX);
+        const batch = this.#unoffered.splice(0, OFFERS_MAX).filter(({ key }) => this.#waiting.has(key));
         await this.#untilThere(() => this.#queue.offer(batch));
         for (const { key } of batch) {
           const waiting = this.#waiting.get(key);
@@ -258,6 +271,7 @@ const OFFERS_MAX = 500;
 const OFFERING_MS = 20;
 const OUTCOMES_MS = 5_000;
 const SUPERVISE_MS = 1_000;
+const OFFER_AGAIN_MS = 86_400_000;
 const RETRY_MS = 250;
 const WITHDRAW_MS = 10_000;
 const HANDED_BACK_MS = 1_000;

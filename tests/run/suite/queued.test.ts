@@ -1,6 +1,6 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { newKeyPair } from '../../../src/base/ed25519.ts';
 import { Fault } from '../../../src/base/fault.ts';
 import type { CaseArtifact } from '../../../src/contracts/artifacts/index.ts';
@@ -10,6 +10,8 @@ import { temporaryFolder } from '../../support/support.ts';
 import { answersWell, answerTo, hangs, json, sending } from './agent.ts';
 import { changedQueue, queueWorld } from './queue-world.ts';
 import { everythingIn, expectValid } from './support.ts';
+
+const DAY_MS = 86_400_000;
 
 const artifactIn = (folder: string, id: string) =>
   JSON.parse(readFileSync(path.join(folder, `${id}.json`), 'utf8')) as CaseArtifact;
@@ -129,6 +131,27 @@ describe('a queued suite', () => {
     expect(keysSeen(agent)).toEqual(['r1/a/1']);
     expect(artifactIn(folder, 'a').attempts).toHaveLength(1);
     expect(warnings).toContain('Worker dead handed an attempt back: The disk is full.');
+  });
+
+  test('offers what waits for days again, because a queue may have removed it', async () => {
+    vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
+    onTestFinished(() => void vi.useRealTimers());
+    const { run, worker, agent, queue } = await queueWorld({ ids: ['a', 'b'] });
+    const offered: string[] = [];
+    const noting = changedQueue(queue, {
+      async offer(requests) {
+        await queue.offer(requests);
+        offered.push(...requests.map(({ key }) => key));
+      },
+    });
+    const running = run({ queue: noting });
+    await expect.poll(() => offered).toEqual(['r1/a/1', 'r1/b/1']);
+    await queue.withdraw('r1');
+    worker();
+    vi.advanceTimersByTime(DAY_MS);
+    expect((await running).runs[0]).toMatchObject({ ok: 2 });
+    expect(keysSeen(agent)).toEqual(['r1/a/1', 'r1/b/1']);
+    expect(offered).toHaveLength(4);
   });
 
   test('goes on after an outage of the queue', async () => {
