@@ -131,8 +131,8 @@ export async function storeAt(
 }
 
 /**
- * Refuses a new run if the queue already has outcomes for its name, unless they count only if trusted workers signed
- * them: nothing else proves that this user began the run.
+ * Refuses a new run if attempts of its name have begun, unless their outcomes count only if trusted workers signed them:
+ * nothing else proves that this user began the run.
  */
 export async function refuseKnownRun(
   places: readonly RunFolder[],
@@ -143,12 +143,13 @@ export async function refuseKnownRun(
   for (const { id, folder } of places) {
     const keys = [...suiteCases(folder)].map(one => `${id}/${one.id}/1`);
     for (let from = 0; from < keys.length; from += KEYS_AT_ONCE) {
-      const known = await queue.outcomes(keys.slice(from, from + KEYS_AT_ONCE), { waitMs: 0 });
-      if (known.size === 0) continue;
+      const some = keys.slice(from, from + KEYS_AT_ONCE);
+      const known = await queue.outcomes(some, { waitMs: 0 });
+      if (known.size === 0 && (await queue.begun(some)).size === 0) continue;
       for (const place of places) rmSync(place.folder, { recursive: true, force: true });
       throw new Fault(
         'run_known',
-        `The queue already has outcomes of a run called ${id}. Choose another name. To make the folder of that run again, specify the keys of the workers that you trust with --worker-key.`,
+        `The queue already has attempts of a run called ${id}. Choose another name. To make the folder of that run again, specify the keys of the workers that you trust with --worker-key.`,
       );
     }
   }

@@ -99,7 +99,7 @@ export async function layOutRemoteSuite(suite: RemoteSuite, rules: RemoteRules, 
 }
 
 /**
- * Refuses a new run if the queue has outcomes for its name, because workers did not make them for this order. Removes the
+ * Refuses a new run if attempts of its name have begun, because workers did not make them for this order. Removes the
  * folder of a refused run.
  */
 export async function refuseRunInQueue(place: RunFolder, rules: RemoteRules): Promise<void> {
@@ -109,7 +109,7 @@ export async function refuseRunInQueue(place: RunFolder, rules: RemoteRules): Pr
   } catch (error) {
     rmSync(place.folder, { recursive: true, force: true });
     if (!(error instanceof Fault) || error.code !== 'run_known') throw error;
-    throw new Fault('run_known', `The queue already has outcomes of a run called ${place.id}. Choose another name.`);
+    throw new Fault('run_known', `The queue already has attempts of a run called ${place.id}. Choose another name.`);
   }
 }
 

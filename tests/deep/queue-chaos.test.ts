@@ -106,7 +106,7 @@ test('a run is rebuilt from PostgreSQL alone, without a request, and rests on th
   const key = place.file('worker.pub', readFileSync(path.join(place.cwd, '.proctor', 'keys', 'signing.pub')));
   rmSync(path.join(place.cwd, '.proctor'), { recursive: true });
   const refused = await conductor().ended;
-  expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining('already has outcomes')]);
+  expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining('already has attempts')]);
   expect((await conductor(['--worker-key', key]).ended).code).toBe(0);
   expect(agent.seen.length).toBe(asked);
   expectHonest(agent, folder, ids);

@@ -184,7 +184,7 @@ test('run suite --on --queue is made by workers, survives kills of server and co
   const refused = await again.start([...words, '--on', other.origin, '--queue'], { PROCTOR_TOKEN: other.token }).ended;
   expect([refused.code, refused.stderr]).toEqual([
     2,
-    expect.stringContaining('already has outcomes of a run called r1'),
+    expect.stringContaining('already has attempts of a run called r1'),
   ]);
   expect(agent.seen).toHaveLength(CASES.length);
 });

@@ -6,6 +6,7 @@ import { Fault } from '../../../src/base/fault.ts';
 import type { CaseArtifact } from '../../../src/contracts/artifacts/index.ts';
 import type { AttemptRequest, Queue, Settlement } from '../../../src/queue/queue.ts';
 import { resumeSuite } from '../../../src/verbs/resume-suite.ts';
+import { request } from '../../conformance/queue.ts';
 import { temporaryFolder } from '../../support/support.ts';
 import { answersWell, answerTo, hangs, json, sending } from './agent.ts';
 import { changedQueue, queueWorld } from './queue-world.ts';
@@ -232,13 +233,21 @@ describe('a queued suite that stops', () => {
     const asked = agent.seen.length;
     const elsewhere = await queueWorld();
     const again = { queue, baseUrl } as const;
-    await expect(elsewhere.run(again)).rejects.toThrow(/already has outcomes of a run called r1/);
+    await expect(elsewhere.run(again)).rejects.toThrow(/already has attempts of a run called r1/);
     expect(existsSync(elsewhere.folder)).toBe(false);
     const { runs } = await elsewhere.run({ ...again, workerKeys: [keyFile] });
     expect(runs[0]).toMatchObject({ isOpen: false, ok: 3 });
     expect(agent.seen.length).toBe(asked);
     await expectValid(elsewhere.folder);
   });
+});
+
+test('a new run is refused while a worker still makes an attempt of its name', async () => {
+  const { run, queue, folder } = await queueWorld({ ids: ['a'] });
+  await queue.offer([request('a', { runId: 'r1' })]);
+  await claimed(queue);
+  await expect(run()).rejects.toThrow('The queue already has attempts of a run called r1.');
+  expect(existsSync(folder)).toBe(false);
 });
 
 describe('the outcome of a worker', () => {

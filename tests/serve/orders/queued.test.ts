@@ -80,7 +80,7 @@ test('refuses a name that the queue knows, because nothing proves who began that
   expect(await refusal(API, { ordering: { queue } })).toEqual({
     status: 409,
     code: 'run_known',
-    message: 'The queue already has outcomes of a run called r1. Choose another name.',
+    message: 'The queue already has attempts of a run called r1. Choose another name.',
     isLeft: false,
   });
 });
