@@ -59,7 +59,7 @@ export class FolderStore implements BlobStore {
       for (const name of await namesIn(path.join(this.#folder, shelf))) {
         const digest = storedDigest(tornFile(name) ?? name);
         if (!digest || keep.has(digest)) continue;
-        if (await removeOld(path.join(this.#folder, shelf, name), beforeMs)) removed += 1;
+        if (await removeOld(path.join(this.#folder, shelf, name), this.#fileOf(digest), beforeMs)) removed += 1;
       }
     }
     return removed;
@@ -90,11 +90,25 @@ async function* piecesOf(fd: number): AsyncGenerator<Uint8Array> {
   }
 }
 
-async function removeOld(file: string, beforeMs: number): Promise<boolean> {
+/** Moves a file aside before it removes it, because a blob can be put again after its age was checked. */
+async function removeOld(file: string, blob: string, beforeMs: number): Promise<boolean> {
+  if (!(await isOlder(file, beforeMs))) return false;
+  const aside = temporaryBeside(blob);
+  try {
+    await rename(file, aside);
+    const isOld = await isOlder(aside, beforeMs);
+    await (isOld ? rm(aside, { force: true }) : rename(aside, file));
+    return isOld;
+  } catch (cause) {
+    // Another sweep was faster.
+    if (codeOf(cause) === 'ENOENT') return false;
+    throw unavailable('removed', cause);
+  }
+}
+
+async function isOlder(file: string, thanMs: number): Promise<boolean> {
   const found = await lstat(file).catch(() => undefined);
-  if (!found || found.mtimeMs >= beforeMs) return false;
-  await rm(file, { force: true });
-  return true;
+  return found !== undefined && found.mtimeMs < thanMs;
 }
 
 async function namesIn(folder: string): Promise<string[]> {

@@ -1,6 +1,6 @@
-import { readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, rmSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { bytesHash, type ContentHash } from '../../src/base/hash.ts';
 import { FolderStore } from '../../src/store/folder.ts';
 import { storeConformance } from '../conformance/store.ts';
@@ -37,6 +37,35 @@ test('a folder sweeps the temporary files of crashed writers', async () => {
   const later = new FolderStore(folder, { now: () => Date.now() + 10_000 });
   expect(await later.sweep(5000, new Set())).toBe(2);
   expect(readdirSync(path.dirname(file))).toEqual([]);
+});
+
+const looked = vi.hoisted(() => ({ after: async (): Promise<void> => undefined }));
+vi.mock('node:fs/promises', async original => {
+  const real = await original<typeof import('node:fs/promises')>();
+  return {
+    ...real,
+    lstat: async (file: string) => {
+      const found = await real.lstat(file);
+      await looked.after();
+      return found;
+    },
+  };
+});
+
+test('a folder keeps a blob that is put again while it is swept', async () => {
+  const folder = temporaryFolder();
+  const digest = bytesHash('a');
+  const store = new FolderStore(folder);
+  await store.put(digest, once('a'), 10);
+  utimesSync(fileIn(folder, digest), 0, 0);
+  onTestFinished(() => void (looked.after = async () => undefined));
+  looked.after = async () => {
+    looked.after = async () => undefined;
+    await store.put(digest, once('a'), 10);
+  };
+  expect(await store.sweep(60_000, new Set())).toBe(0);
+  expect(await store.missing([digest])).toEqual([]);
+  expect(readdirSync(path.dirname(fileIn(folder, digest)))).toHaveLength(1);
 });
 
 test('a folder never follows a link instead of a blob', async () => {
