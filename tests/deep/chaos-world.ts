@@ -34,7 +34,8 @@ export async function chaosWorld(postgres: TestPostgres, cases: number, behaviou
     started.add(one);
     return one;
   };
-  const suite = ['run', 'suite', 'cases.jsonl', '--base-url', baseUrl, '--as', 'new', '--run-id', 'r1'];
+  const suite = (id: string, more: readonly string[]): Started =>
+    start(['run', 'suite', 'cases.jsonl', '--base-url', baseUrl, '--as', 'new', '--run-id', id, '--queue', ...more]);
   return {
     place,
     agent,
@@ -43,7 +44,8 @@ export async function chaosWorld(postgres: TestPostgres, cases: number, behaviou
     url,
     folder: path.join(place.cwd, '.proctor', 'runs', 'new', 'r1'),
     worker: (slots: number) => start(['worker', '--slots', String(slots), '--drain', '5s', '--json']),
-    conductor: (more: readonly string[] = []) => start([...suite, '--queue', ...more]),
+    suite,
+    conductor: (more: readonly string[] = []) => suite('r1', more),
     resumed: () => start(['run', 'suite', '--resume', 'r1', ...HEARTBEAT]),
   };
 }
