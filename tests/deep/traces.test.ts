@@ -175,10 +175,15 @@ describe('a queue in PostgreSQL', () => {
   });
   afterAll(() => postgres.stop());
 
-  test('carries the trace from the conductor through the worker to the agent', async () => {
+  test('carries the trace from the conductor through the worker to the agent and its tools', async () => {
     const { collector, env } = await collecting();
     const [here, there] = [place(), place()];
-    const agent = new Agent();
+    const events = [
+      { type: 'tool_call', ts: 1, call_id: 'c1', tool: 'search', args: { q: PROMPT } },
+      { type: 'tool_result', ts: 2, call_id: 'c1', status: 'ok', latency_ms: 7, payload_summary: SECRET },
+    ];
+    const says = saying({ events, final_output: { content_type: 'text', content: 'done' } });
+    const agent = new Agent({ a: says, b: says });
     const baseUrl = await agent.start();
     const queue = { ...env, PROCTOR_QUEUE: await postgres.database() };
     expect((await here.start(['queue', 'migrate'], queue).ended).code).toBe(0);
@@ -193,7 +198,10 @@ describe('a queue in PostgreSQL', () => {
     const sent = attempts.map(attempt => {
       const work = collector.one('proctor.work', attempt);
       expect(work.attributes).toMatchObject({ 'proctor.worker.name': 'w1' });
-      return parentOf(collector.one('invoke_agent', work));
+      const invoked = collector.one('invoke_agent', work);
+      const tool = collector.one('execute_tool search', invoked);
+      expect(tool.attributes).toMatchObject({ 'proctor.tool.duration_ms': 7 });
+      return parentOf(invoked);
     });
     expect(sent).toHaveLength(2);
     expect(new Set(agent.seen.map(({ headers }) => headers['traceparent']))).toEqual(new Set(sent));
