@@ -3,7 +3,7 @@
  * The environment raises the counts: CHAOS_CASES, CHAOS_WORKER_KILLS, CHAOS_CONDUCTOR_KILLS, CHAOS_CRASHES, CHAOS_STOPS,
  * CHAOS_SLOTS, CHAOS_OUTAGE_S.
  */
-import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { readdirSync, readFileSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -11,7 +11,7 @@ import { TestPostgres } from '../support/postgres.ts';
 import { randomFrom } from '../support/random.ts';
 import { type Started, until } from '../support/runs.ts';
 import { answersWell } from '../run/suite/agent.ts';
-import { artifactsIn, chaosWorld, expectHonest, HEARTBEAT } from './chaos-world.ts';
+import { artifactsIn, chaosWorld, expectHonest, HEARTBEAT, keysSeen } from './chaos-world.ts';
 
 let postgres: TestPostgres;
 beforeAll(async () => {
@@ -21,14 +21,29 @@ afterAll(() => postgres.stop());
 
 const count = (name: string, otherwise: number): number => Number(process.env[name] ?? otherwise);
 
+/** Kills a process. Returns whether it was still alive. */
+async function killed(victim: Started): Promise<boolean> {
+  victim.kill('SIGKILL');
+  return (await victim.ended).signal === 'SIGKILL';
+}
+
+/** `T` for a stopped process. */
+function stateOf(pid: number): string | undefined {
+  const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
+  return stat.slice(stat.lastIndexOf(')') + 2)[0];
+}
+
 const world = (cases: number, behaviour: typeof answersWell) => chaosWorld(postgres, cases, behaviour);
 
 test('a suite survives kills of workers and of its conductor, crashes of PostgreSQL, and stopped workers', async () => {
   const cases = count('CHAOS_CASES', 240);
   const random = randomFrom(count('PROCTOR_SEED', 20_260_511));
-  const { place, agent, ids, folder, worker, conductor, resumed, env } = await world(cases, (seen, response, times) => {
-    setTimeout(() => answersWell(seen, response, times), 100 + 300 * random());
-  });
+  const { place, agent, ids, folder, worker, conductor, resumed, env, url } = await world(
+    cases,
+    (seen, response, times) => {
+      setTimeout(() => answersWell(seen, response, times), 100 + 300 * random());
+    },
+  );
   const slots = count('CHAOS_SLOTS', 8);
   const workers = [worker(slots), worker(slots), worker(slots)];
   const events = [
@@ -40,41 +55,49 @@ test('a suite survives kills of workers and of its conductor, crashes of Postgre
     .map(is => ({ is, at: Math.floor(cases * (0.05 + 0.85 * random())) }))
     .sort((a, b) => a.at - b.at);
   let running = conductor(['--concurrency', String(4 * slots), '--retries', '5', ...HEARTBEAT]);
-  const killed = { worker: 0, conductor: 0, crash: 0, stop: 0 };
+  const happened = { worker: 0, conductor: 0, crash: 0, stop: 0 };
+  const planned = { ...happened };
   for (const { is, at } of events) {
+    planned[is]++;
     await until(`the agent saw ${at} requests`, () => agent.seen.length >= at || running.isOver, 300_000);
+    expect(running.isOver, running.stderr).toBe(false);
     const index = Math.floor(random() * workers.length);
     const victim = workers[index] as Started;
     if (is === 'worker') {
-      victim.kill('SIGKILL');
-      await victim.ended;
+      if (await killed(victim)) happened.worker++;
       workers[index] = worker(slots);
     }
     if (is === 'stop') {
       victim.kill('SIGSTOP');
+      await until('the worker is stopped', () => stateOf(victim.pid) === 'T');
+      happened.stop++;
       void wait(15_000).then(() => victim.kill('SIGCONT'));
     }
     if (is === 'crash') {
+      const { pid } = postgres;
       await postgres.down('immediate');
       await postgres.up();
+      if (postgres.pid !== pid) happened.crash++;
     }
     if (is === 'conductor') {
-      running.kill('SIGKILL');
-      await running.ended;
-      if (existsSync(path.join(folder, 'evidence', 'seal.json'))) continue;
+      if (await killed(running)) happened.conductor++;
       running = resumed();
     }
-    killed[is]++;
   }
+  expect(happened).toEqual(planned);
   const { code, stderr } = await running.ended;
   expect([0, 1], stderr).toContain(code);
   expectHonest(agent, folder, ids);
+  const rows = await postgres.sql<{ key: string }>('select key from proctor.begun', url);
+  const begun = new Set(rows.map(({ key }) => key));
+  const others = keysSeen(agent).filter(key => !begun.has(key));
+  expect(others, 'the agent saw an attempt that never began').toEqual([]);
   const lost = artifactsIn(folder, ids).flatMap(({ attempts = [] }) =>
     attempts.filter(one => /was lost/.test(one.note ?? '')),
   );
   const verified = place.proctor(['verify', folder], { env });
   expect(verified.code, verified.stdout + verified.stderr).toBe(0);
-  console.info(`chaos: ${JSON.stringify({ cases, ...killed, seen: agent.seen.length, lost: lost.length })}`);
+  console.info(`chaos: ${JSON.stringify({ cases, ...happened, seen: agent.seen.length, lost: lost.length })}`);
 });
 
 test('Ctrl-C withdraws the attempts, and their connections close', async () => {
