@@ -1,9 +1,8 @@
 import * as z from 'zod/mini';
 import { matching, record } from '../../contracts/shape.ts';
-import { attemptRun } from '../../verbs/runs.ts';
 import { allows } from '../access/roles.ts';
 import { route, Streamed } from '../http/route.ts';
-import { runAt, runParams } from './run-at.ts';
+import { readableRunAt, runParams } from './run-at.ts';
 
 export const runEventsRoute = route({
   name: 'runEvents',
@@ -18,8 +17,7 @@ export const runEventsRoute = route({
   gives: { media: 'text/event-stream' },
   refuses: { too_many_viewers: 503 },
   act: ({ params, query }, { server, who, request, incoming }) => {
-    // A case names the run of a script or an agent that answers it.
-    const place = attemptRun(server.home, params.run_id) ?? runAt(params.run_id, server);
+    const place = readableRunAt(params.run_id, server);
     server.checkReady();
     const after = request.headers.get('last-event-id') ?? query.after;
     // A view can outlive the session or token that opened it.

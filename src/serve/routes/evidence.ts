@@ -1,6 +1,6 @@
 import { evidenceViewShape } from '../../verbs/evidence/evidence-view.ts';
 import { route } from '../http/route.ts';
-import { runAt, runParams } from './run-at.ts';
+import { readableRunAt, runParams } from './run-at.ts';
 
 export const runEvidenceRoute = route({
   name: 'runEvidence',
@@ -10,5 +10,5 @@ export const runEvidenceRoute = route({
   why: 'Verifies a run like proctor verify, and gives its seal, signature, ledger line and expired files.',
   params: runParams,
   gives: evidenceViewShape,
-  act: ({ params }, { server }) => server.evidence.of(runAt(params.run_id, server)),
+  act: ({ params }, { server }) => server.evidence.of(readableRunAt(params.run_id, server)),
 });

@@ -2,7 +2,7 @@ import * as z from 'zod/mini';
 import { correlationText, matching, record } from '../../contracts/shape.ts';
 import { runFilesShape, runLogShape } from '../../verbs/evidence/file-view.ts';
 import { Content, route, type Route } from '../http/route.ts';
-import { runAt, runParams } from './run-at.ts';
+import { readableRunAt, runAt, runParams } from './run-at.ts';
 
 const filePath = () => z.string().check(z.minLength(1), z.maxLength(4_096));
 
@@ -22,7 +22,7 @@ const runFilesRoute = route({
   gives: runFilesShape,
   refuses: { not_sealed: 409, unreadable_run: 409 },
   act: ({ params, query }, { server }) =>
-    server.files.page(runAt(params.run_id, server), { ...query, limit: Number(query.limit ?? 100) }),
+    server.files.page(readableRunAt(params.run_id, server), { ...query, limit: Number(query.limit ?? 100) }),
 });
 
 const downloadFileRoute = route({
@@ -43,7 +43,7 @@ const downloadFileRoute = route({
     not_as_sealed: 409,
   },
   act: async ({ params }, { server }) => {
-    const { headers, stream } = await server.files.download(runAt(params.run_id, server), params.file);
+    const { headers, stream } = await server.files.download(readableRunAt(params.run_id, server), params.file);
     return new Content(stream, headers);
   },
 });
@@ -56,7 +56,7 @@ const runLogRoute = route({
   why: 'Gives the internal log and the printed output of a run.',
   params: runParams,
   gives: runLogShape,
-  act: ({ params }, { server }) => server.threads.read('log', { folder: runAt(params.run_id, server).folder }),
+  act: ({ params }, { server }) => server.threads.read('log', { folder: readableRunAt(params.run_id, server).folder }),
 });
 
 const findLogRoute = route({

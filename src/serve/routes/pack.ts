@@ -7,7 +7,7 @@ import { packRun } from '../../verbs/pack.ts';
 import { outputStates } from '../../verbs/publish/published-downloads.ts';
 import { Content, route } from '../http/route.ts';
 import { serverFolder } from '../state/server-folder.ts';
-import { runAt, runParams } from './run-at.ts';
+import { readableRunAt, runParams } from './run-at.ts';
 
 export const packRoute = route({
   name: 'pack',
@@ -19,7 +19,7 @@ export const packRoute = route({
   gives: { media: 'application/x-tar' },
   refuses: { not_sealed: 409, not_valid: 409, interrupted: 409, file_withheld: 403 },
   act: async ({ params }, { server, signal, who }) => {
-    const place = runAt(params.run_id, server);
+    const place = readableRunAt(params.run_id, server);
     // A pack contains every sealed file, so it would bypass the operator's scan.
     const held = outputStates(server.cwd, place.id);
     if (who.role !== 'admin' && held !== undefined && held.size > 0)

@@ -2,7 +2,7 @@ import * as z from 'zod/mini';
 import { Fault } from '../../base/fault.ts';
 import { anyObject, record } from '../../contracts/shape.ts';
 import { jsonContent, route } from '../http/route.ts';
-import { runAt, runParams } from './run-at.ts';
+import { readableRunAt, runParams } from './run-at.ts';
 
 export const pageTop = record({
   subject: z.string(),
@@ -29,7 +29,7 @@ export const runPageRoute = route({
   }),
   refuses: { no_page: 404, unreadable_run: 409 },
   act: async ({ params }, { server }) => {
-    const page = await server.data.page(runAt(params.run_id, server));
+    const page = await server.data.page(readableRunAt(params.run_id, server));
     if (page === undefined) throw new Fault('no_page', 'A suite run has no such page. Ask for its report.');
     return jsonContent(page);
   },

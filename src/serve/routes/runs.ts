@@ -1,7 +1,7 @@
 import * as z from 'zod/mini';
 import { count, matching, record } from '../../contracts/shape.ts';
 import { Content, route } from '../http/route.ts';
-import { runAt, runParams } from './run-at.ts';
+import { readableRunAt, runParams } from './run-at.ts';
 
 const runRow = record({
   run_id: z.string(),
@@ -44,11 +44,13 @@ export const showRunRoute = route({
   method: 'GET',
   path: '/v1/runs/{run_id}',
   role: 'viewer',
-  why: 'Shows the state of one run.',
+  why: 'Shows the state of one run, or of the run that answers an attempt of a suite.',
   params: runParams,
-  gives: runRow,
-  act: ({ params }, { server }) => {
+  gives: record({ ...runRow.shape, is_attempt: z.boolean() }),
+  act: async ({ params }, { server }) => {
     const ordered = server.runs.find(params.run_id) ? undefined : server.runs.orderedRow(params.run_id);
-    return ordered ?? server.runs.row(runAt(params.run_id, server));
+    if (ordered) return { ...ordered, is_attempt: false };
+    const { isAttempt, ...place } = readableRunAt(params.run_id, server);
+    return { ...(await server.runs.row(place)), is_attempt: isAttempt };
   },
 });

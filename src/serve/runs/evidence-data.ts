@@ -6,7 +6,7 @@ import type { EvidenceView, LedgerFacts } from '../../verbs/evidence/evidence-vi
 import { ledgerTop } from '../../verbs/evidence/ledger-top.ts';
 import type { RunEvidence } from '../../verbs/evidence/run-evidence.ts';
 import type { ReadingThreads } from '../../verbs/reading/reading-threads.ts';
-import type { RunPlace } from './run-index.ts';
+import type { ReadablePlace } from './run-index.ts';
 import { StampedCache } from '../../base/stamped-cache.ts';
 import { treeStamp } from '../../base/tree-stamp.ts';
 
@@ -26,14 +26,15 @@ export class EvidenceData {
     this.#project = project;
   }
 
-  async of({ folder }: Pick<RunPlace, 'folder'>): Promise<EvidenceView> {
+  async of({ folder, isAttempt }: Pick<ReadablePlace, 'folder' | 'isAttempt'>): Promise<EvidenceView> {
     const { cwd, home, threads } = this.#project;
     const evidence = await this.#runs.get(
       folder,
       () => treeStamp(folder),
       () => threads.read('evidence', { folder, cwd }),
     );
-    if (evidence.seal === null) return { ...evidence, ledger: null };
+    // The ledger has a line for the suite, and none for its attempts.
+    if (evidence.seal === null || isAttempt) return { ...evidence, ledger: null };
     const [ledgerFile, seal] = [path.join(home, LEDGER), path.join(folder, SEAL)];
     // A line of the ledger may appear or change without a change of the run.
     const ledger = await this.#ledgers.get(

@@ -21,9 +21,20 @@ export interface RunRow {
   readonly verdicts: { readonly passed: number; readonly failed: number; readonly total: number } | null;
 }
 
+/** A run, or the run of a script or an agent that answers an attempt of a suite. */
+export interface ShownRun extends RunRow {
+  /** Such a run can be read, but not cancelled by itself. */
+  readonly is_attempt: boolean;
+}
+
 type RunState = 'waiting' | 'running' | 'finished' | 'interrupted' | 'foreign' | 'unreadable';
 
 export type RunPlace = ReturnType<typeof projectRuns>['places'][number];
+
+export interface ReadablePlace extends RunPlace {
+  /** Whether it answers an attempt of a suite. */
+  readonly isAttempt: boolean;
+}
 
 /**
  * The runs of a project, newest first. The row of a finished run is read once. Rows are read when a page or a filter

@@ -1,4 +1,4 @@
-import type { RunRow } from '../../../src/serve/runs/run-index.ts';
+import type { ShownRun } from '../../../src/serve/runs/run-index.ts';
 import { Text } from '../../shared/visible.tsx';
 import { order } from '../api.ts';
 import { includes, useHas, useWho } from '../session.ts';
@@ -6,7 +6,7 @@ import { useAct } from '../use-act.ts';
 import { isSuite } from './run-words.tsx';
 
 interface Props {
-  readonly run: RunRow;
+  readonly run: ShownRun;
   readonly onChange: () => void;
 }
 
@@ -26,7 +26,7 @@ export function RunActions({ run, onChange }: Props) {
   const isAdmin = includes(useWho().role, 'admin');
   const hasLog = useHas('GET /v1/runs/{run_id}/log') && isAdmin;
   const hasPack = useHas('GET /v1/runs/{run_id}/pack');
-  const canCancel = hasCancel && isRunner && (run.state === 'running' || run.state === 'waiting');
+  const canCancel = hasCancel && isRunner && !run.is_attempt && (run.state === 'running' || run.state === 'waiting');
   const canResume = hasResume && isRunner && run.state === 'interrupted' && isSuite(run.kind);
   return (
     <div class="live-actions">
