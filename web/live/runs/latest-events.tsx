@@ -46,7 +46,13 @@ export function FailingCases({ followed: { failing } }: { readonly followed: Fol
 }
 
 function EventText({ event }: { readonly event: RunEvent }) {
-  return event.kind === 'case' ? <CaseText event={event} /> : <Text value={textOf(event)} />;
+  if (event.kind === 'case') return <CaseText event={event} />;
+  return (
+    <>
+      <Text value={textOf(event)} />
+      {event.kind === 'running' && <RunLink id={event.data.run_id} />}
+    </>
+  );
 }
 
 function CaseText({ event }: { readonly event: CaseEvent }) {
@@ -68,9 +74,13 @@ function CaseText({ event }: { readonly event: CaseEvent }) {
       <span class="muted">
         <Text value={facts.filter(Boolean).join(' · ')} />
       </span>
-      {event.data.run_id !== null && <a href={`/runs/${encodeURIComponent(event.data.run_id)}`}>its run</a>}
+      {event.data.run_id !== null && <RunLink id={event.data.run_id} />}
     </>
   );
+}
+
+function RunLink({ id }: { readonly id: string }) {
+  return <a href={`/runs/${encodeURIComponent(id)}`}>its run</a>;
 }
 
 function textOf(event: RunEvent): string {
@@ -81,6 +91,8 @@ function textOf(event: RunEvent): string {
       return event.data.attempt > 1
         ? `Sent ${event.data.case_id} again, attempt ${event.data.attempt}.`
         : `Sent ${event.data.case_id}.`;
+    case 'running':
+      return `The run for ${event.data.case_id} has started.`;
     case 'failed':
       return `Attempt ${event.data.attempt} of ${event.data.case_id} failed: ${event.data.error_class ?? event.data.message ?? 'unknown'}.`;
     case 'noted':
