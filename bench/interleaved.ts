@@ -1,4 +1,5 @@
 import { setTimeout as rest } from 'node:timers/promises';
+import { median } from './median.ts';
 
 /**
  * Times each function in `ways` once per round, in milliseconds, so that other load on the machine affects all equally.
@@ -29,9 +30,5 @@ export async function medians(
   rounds: number,
 ): Promise<Record<string, number>> {
   const times = await interleaved(ways, rounds);
-  return Object.fromEntries([...times].map(([name, all]) => [name, median(all)]));
-}
-
-function median(values: readonly number[]): number {
-  return Number((values.toSorted((a, b) => a - b)[values.length >> 1] ?? 0).toFixed(2));
+  return Object.fromEntries([...times].map(([name, all]) => [name, Number(median(all).toFixed(2))]));
 }

@@ -14,9 +14,10 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { migrateQueueTables } from '../src/verbs/queue.ts';
 import { TestPostgres } from '../tests/support/postgres.ts';
+import { median } from './median.ts';
 import { type EngineLoad, engineRate } from './queue-engines.ts';
 import { printRows, type Row } from './rows.ts';
-import { endedCpuMs, median, treeCpuMs } from './served.ts';
+import { endedCpuMs, treeCpuMs } from './served.ts';
 
 const PROCTOR = path.join(process.cwd(), 'dist', 'proctor.js');
 const FAST_CASES = 5_000;

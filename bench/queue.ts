@@ -12,6 +12,7 @@ import type { AttemptRequest, Queue, TargetSlots, WorkerOffer } from '../src/que
 import { migrateQueueTables, openQueue } from '../src/verbs/queue.ts';
 import { openStore } from '../src/verbs/store.ts';
 import { TestPostgres } from '../tests/support/postgres.ts';
+import { median } from './median.ts';
 import { bareRate, enginePeaks, Peaks } from './queue-engines.ts';
 import { printRows, type Row } from './rows.ts';
 
@@ -155,10 +156,6 @@ async function writeDurably(file: string, bytes: Buffer): Promise<void> {
 
 async function* once(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
   yield bytes;
-}
-
-function median(values: readonly number[]): number {
-  return [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0;
 }
 
 function rates(values: readonly number[]): string {

@@ -4,6 +4,7 @@ import { pathToFileURL } from 'node:url';
 import { type Browser, chromium } from 'playwright-core';
 import { htmlReport } from '../src/reports/html.ts';
 import { type Act, EVENT_CASE, eventsOfActs, eventWorld, lookups } from '../tests/reports/event-world.ts';
+import { median } from './median.ts';
 import type { Row } from './rows.ts';
 
 const EVENTS = 500;
@@ -79,8 +80,4 @@ async function framesOf(browser: Browser, file: string, hash: string): Promise<F
   })`)) as { deltas: number[]; blocked: number };
   await page.close();
   return { longest: Math.max(...frames.deltas), median: median(frames.deltas), blocked: frames.blocked };
-}
-
-function median(values: readonly number[]): number {
-  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN;
 }

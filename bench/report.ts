@@ -21,6 +21,7 @@ import { htmlReport } from '../src/reports/html.ts';
 import type { ReportInput } from '../src/reports/report-input.ts';
 import { caseInputs, readCaseArtifact } from '../src/evidence/suite/suite-folder.ts';
 import { reportWorld } from '../tests/reports/report-world.ts';
+import { median } from './median.ts';
 import { scrolling } from './report-frames.ts';
 import { printRows, type Row } from './rows.ts';
 
@@ -198,8 +199,4 @@ function cpuMs(run: () => unknown): number {
   run();
   const { user, system } = process.cpuUsage(start);
   return (user + system) / 1_000;
-}
-
-function median(values: readonly number[]): number {
-  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN;
 }

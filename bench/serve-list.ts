@@ -8,8 +8,9 @@ import path from 'node:path';
 import { Pool } from 'undici';
 import { closeLauncher } from '../src/verbs/launcher.ts';
 import { runScript } from '../src/verbs/run-script.ts';
+import { median } from './median.ts';
 import type { Row } from './rows.ts';
-import { cpuMsOf, FILES_IN, firstLine, median, type Started, startServer } from './served.ts';
+import { cpuMsOf, FILES_IN, firstLine, type Started, startServer } from './served.ts';
 
 const RUNS = 10_000;
 const REQUESTS = 6_000;

@@ -10,8 +10,9 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { closeLauncher } from '../src/verbs/launcher.ts';
 import { publishScript } from '../src/verbs/publish/publish.ts';
 import { runPublished } from '../src/verbs/publish/run-published.ts';
+import { median } from './median.ts';
 import type { Row } from './rows.ts';
-import { FILES_IN, firstLine, median, type Started, startServer } from './served.ts';
+import { FILES_IN, firstLine, type Started, startServer } from './served.ts';
 
 const RUNS = 1_000;
 const ROUNDS = 4;

@@ -19,6 +19,7 @@ import { DEFAULT_SETTINGS } from '../src/run/suite/settings.ts';
 import type { SuiteTarget } from '../src/contracts/suite/index.ts';
 import { replyReader } from '../src/targets/reader.ts';
 import { layOutSuite, placeFor, executeSuite } from '../src/run/suite/suite.ts';
+import { median } from './median.ts';
 
 const CONCURRENCY = 64;
 const LATENCY_MS = 10;
@@ -259,10 +260,6 @@ async function startAgent(): Promise<{ url: string; child: ChildProcess }> {
   const child = spawn(process.execPath, [import.meta.filename, 'agent'], { stdio: ['ignore', 'pipe', 'inherit'] });
   for await (const line of createInterface({ input: child.stdout })) return { url: line, child };
   throw new Error('the agent did not start');
-}
-
-function median(values: number[]): number {
-  return values.sort((a, b) => a - b)[values.length >> 1] as number;
 }
 
 function promptfooVersion(): string | null {

@@ -12,6 +12,7 @@ import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { Worker } from 'node:worker_threads';
 import { Pool } from 'undici';
+import { median } from './median.ts';
 import { printRows } from './rows.ts';
 
 const CONCURRENCY = 64;
@@ -200,10 +201,6 @@ function row(what: string, ratio: number, least?: number) {
     holds: least === undefined || ratio >= least,
     detail: '',
   };
-}
-
-function median(values: number[]): number {
-  return values.sort((a, b) => a - b)[values.length >> 1] as number;
 }
 
 if (role === 'agent') agent();

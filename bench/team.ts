@@ -14,8 +14,9 @@ import pg from 'pg';
 import { migrateQueueTables } from '../src/verbs/queue.ts';
 import { runQueueWorker } from '../src/verbs/worker.ts';
 import { TestPostgres } from '../tests/support/postgres.ts';
+import { median } from './median.ts';
 import { printRows, type Row, rowAtMost } from './rows.ts';
-import { cpuMsOf, firstLine, median, rssMbOf, type Started, startServer, treeCpuMs } from './served.ts';
+import { cpuMsOf, firstLine, rssMbOf, type Started, startServer, treeCpuMs } from './served.ts';
 
 const WORKERS = 1_000;
 const WORKER_PROCESSES = 4;

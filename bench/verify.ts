@@ -9,6 +9,7 @@ import { systemClock } from '../src/base/clock.ts';
 import { newRunnerId } from '../src/base/ids.ts';
 import { runner } from '../src/contracts/runner/index.ts';
 import type * as Verify from '../src/verify/index.ts';
+import { median } from './median.ts';
 import { printRows, type Row } from './rows.ts';
 
 const root = process.cwd();
@@ -129,8 +130,4 @@ function oneRecord(): string {
   const file = path.join(folder, 'runner.json');
   writeFileSync(file, record());
   return file;
-}
-
-function median(values: readonly number[]): number {
-  return [...values].sort((a, b) => a - b)[values.length >> 1] as number;
 }
