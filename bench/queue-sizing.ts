@@ -11,7 +11,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { migrateQueueTables } from '../src/verbs/queue.ts';
 import { TestPostgres } from '../tests/support/postgres.ts';
 import { printRows, type Row } from './rows.ts';
-import { cpuMsOf, endedCpuMs, FILES_IN, rssMbOf, startServer, treeCpuMs, workerToken } from './served.ts';
+import { cpuMsOf, endedCpuMs, FILES_IN, newToken, rssMbOf, startServer, treeCpuMs } from './served.ts';
 
 const PROCTOR = path.join(process.cwd(), 'dist', 'proctor.js');
 const WORKERS = 2;
@@ -67,7 +67,7 @@ class Team {
     const team = new Team(postgres, url);
     await new Promise<void>(resolve => team.#agent.listen(0, '127.0.0.1', resolve));
     team.#server = await startServer(team.folder, team.children, url, path.join(team.folder, 'blobs'));
-    const token = workerToken(team.folder);
+    const token = newToken(team.folder, 'worker', 'workers');
     team.#workers = Array.from({ length: WORKERS }, () =>
       team.proctor(['worker', '--on', team.#server?.url ?? '', '--slots', '32'], { PROCTOR_TOKEN: token }),
     );

@@ -11,8 +11,9 @@ import type { WorkerOffer } from '../src/queue/queue.ts';
 import { RemoteQueue } from '../src/queue/remote.ts';
 import { migrateQueueTables } from '../src/verbs/queue.ts';
 import { TestPostgres } from '../tests/support/postgres.ts';
+import { median } from './median.ts';
 import { printRows, type Row, rowAtMost } from './rows.ts';
-import { cpuMsOf, FILES_IN, median, rssMbOf, startServer, treeCpuMs, workerToken } from './served.ts';
+import { cpuMsOf, FILES_IN, newToken, rssMbOf, startServer, treeCpuMs } from './served.ts';
 
 const WORKERS = 1_000;
 const POLL_MS = 25_000;
@@ -28,7 +29,7 @@ async function main(): Promise<void> {
     const url = await postgres.database();
     await migrateQueueTables(url);
     const server = await startServer(folder, children, url);
-    const workers = () => start(['workers', server.url, workerToken(folder)], children);
+    const workers = () => start(['workers', server.url, newToken(folder, 'worker', 'workers')], children);
     const asked = async (): Promise<number> =>
       (await postgres.sql<{ n: number }>('select count(*)::int as n from proctor.worker', url))[0]?.n ?? 0;
     // The first requests load code, which is no cost of waiting.

@@ -1,61 +1,90 @@
-/** The live view of a suite of 10,000 cases with 200 viewers, against a bare `node:http` server that sends the same events. */
+/**
+ * The live view of a suite of 10,000 cases with 200 viewers, against a bare `node:http` server that sends the same events.
+ * The server is `proctor serve`, and the viewers have tokens. `node scripts/run.mjs bench/serve.ts live CASES VIEWERS`
+ * measures fewer, after `npm run build`, and stores nothing. With fewer than 500 cases, the suite may end too early.
+ */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer, get, type ServerResponse } from 'node:http';
+import { createServer, get, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as wait } from 'node:timers/promises';
-import { LiveHub } from '../src/serve/live/hub.ts';
 import type { Row } from './rows.ts';
-import { FILES_IN } from './served.ts';
+import { cpuMsOf, FILES_IN, newToken, peakRssMbOf, type Started, startServer } from './served.ts';
 
-const CASES = 10_000;
-const VIEWERS = 200;
 const PROCESSES = 2;
 const CONCURRENCY = 64;
 const LATENCY_MS = 10;
+
+interface Size {
+  readonly cases: number;
+  readonly viewers: number;
+}
+
+const FULL: Size = { cases: 10_000, viewers: 200 };
+
+/** The size that the command line names. What it leaves out is as large as in the benchmark. */
+export function sizeOf([cases = FULL.cases, viewers = FULL.viewers]: readonly (string | number)[]): Size {
+  return { cases: Number(cases), viewers: Number(viewers) };
+}
+
 /** Three lines for the run, two for each case, and the seal. */
-const EVENTS = 3 + 2 * CASES + 1;
+const eventsOf = ({ cases }: Size): number => 3 + 2 * cases + 1;
 
 /** Measures both servers. Viewers, agent, suite and servers are separate processes, so only the server's CPU counts. */
-export async function liveRows(program: string): Promise<Row[]> {
+export async function liveRows(program: string, size = FULL): Promise<Row[]> {
   const folder = mkdtempSync(path.join(FILES_IN, 'proctor-bench-'));
-  process.on('exit', () => rmSync(folder, { recursive: true, force: true }));
-  const start = (...args: readonly string[]) => new Part(program, args);
-  const agent = start('agent');
-  const suite = runSuite(folder, await agent.next());
-  const run = path.join(folder, '.proctor', 'runs', 'new', 'bench');
-  while (!existsSync(path.join(run, 'journal.ndjson'))) await wait(5);
-  const kept = path.join(folder, 'events.txt');
-  const live = await measured(start('hub', run), start, kept);
-  if ((await once(suite, 'exit'))[0] !== 0) throw new Error('the suite failed');
-  agent.kill();
-  const bare = await measured(start('bare', kept), start, '');
-  const isWhole = live.counts.every(count => count === EVENTS);
+  const children: ChildProcess[] = [];
+  try {
+    const play: Play = (...args) => new Part(program, args, children);
+    const agent = play('agent');
+    const agentUrl = await agent.next();
+    const server = await startServer(folder, children);
+    const suite = runSuite(folder, agentUrl, size, children);
+    const watched = await watchedIn(folder, server);
+    const kept = path.join(folder, 'events.txt');
+    const live = await measured(watched, play, size, kept);
+    if ((await suite) !== 0) throw new Error('the suite failed');
+    const bareServer = play('bare', kept, String(size.viewers));
+    const barePlace = { pid: bareServer.pid, url: await bareServer.next(), tokens: [] };
+    const bare = await measured(barePlace, play, size, '');
+    return rowsOf(size, live, bare);
+  } finally {
+    for (const child of children) child.kill();
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+function rowsOf(size: Size, live: Measured, bare: Measured): Row[] {
+  const events = eventsOf(size);
+  const isWhole = live.counts.every(count => count === events);
   const micro = (one: Measured): string => `${(1_000 * perEvent(one)).toFixed(2)} µs`;
+  const row = (what: string, ratio: number, bound: string, holds: boolean, detail: string): Row => ({
+    what: `${size.cases} cases, ${size.viewers} viewers: ${what}`,
+    ratio,
+    bound,
+    holds,
+    detail,
+  });
   return [
     row(
       'events delivered in order ÷ events, least of all viewers',
-      Math.min(...live.counts) / EVENTS,
+      Math.min(...live.counts) / events,
       '1',
       isWhole,
-      `${EVENTS} events`,
+      `${events} events`,
     ),
     row(
-      'CPU per event and viewer ÷ bare node:http',
+      'CPU of proctor serve per event and viewer ÷ bare node:http',
       perEvent(live) / perEvent(bare),
       '≤ 4',
       perEvent(live) <= 4 * perEvent(bare),
       `${micro(live)} against ${micro(bare)}`,
     ),
-    row('RSS of the server, MB', live.rssMb, '≤ 300', live.rssMb <= 300, `bare: ${bare.rssMb.toFixed(0)} MB`),
+    row('peak RSS of proctor serve, MB', live.rssMb, '≤ 300', live.rssMb <= 300, `bare: ${bare.rssMb.toFixed(0)} MB`),
   ];
-}
-
-function row(what: string, ratio: number, bound: string, holds: boolean, detail: string): Row {
-  return { what: `${CASES} cases, ${VIEWERS} viewers: ${what}`, ratio, bound, holds, detail };
 }
 
 function perEvent({ cpuMs, counts }: Measured): number {
@@ -63,28 +92,45 @@ function perEvent({ cpuMs, counts }: Measured): number {
 }
 
 interface Measured {
+  /** From before the first viewer until the last one has left. */
   readonly cpuMs: number;
   readonly rssMb: number;
   /** The number of events that each viewer got in order, without a gap. */
   readonly counts: readonly number[];
 }
 
-async function measured(server: Part, start: (...args: readonly string[]) => Part, keepIn: string): Promise<Measured> {
-  const url = await server.next();
-  const viewers = Array.from({ length: PROCESSES }, (_, index) =>
-    start('viewers', url, String(VIEWERS / PROCESSES), index === 0 ? keepIn : ''),
-  );
-  const counts = (await Promise.all(viewers.map(one => one.next()))).flatMap(text => JSON.parse(text) as number[]);
-  const { cpuMs, rssMb } = JSON.parse(await server.next()) as Measured;
-  server.kill();
-  return { cpuMs, rssMb, counts };
+interface Watched extends Pick<Started, 'pid' | 'url'> {
+  /** A token for each process of viewers; none if the server asks for none. */
+  readonly tokens: readonly string[];
 }
 
-function runSuite(cwd: string, url: string): ChildProcess {
-  writeFileSync(path.join(cwd, 'cases.jsonl'), `${Array.from({ length: CASES }, caseLine).join('\n')}\n`);
-  const proctor = path.join(process.cwd(), 'dist', 'proctor.js');
+/** The events of the suite, once the server shows it. */
+async function watchedIn(folder: string, { pid, url, headers }: Started): Promise<Watched> {
+  const tokens = Array.from({ length: PROCESSES }, (_, index) => newToken(folder, 'viewer', `viewers-${index}`));
+  while (!existsSync(path.join(folder, '.proctor', 'runs', 'new', 'bench', 'journal.ndjson'))) await wait(5);
+  while (!(await fetch(`${url}/v1/runs/bench`, { headers })).ok) await wait(20);
+  return { pid, url: `${url}/v1/runs/bench/events`, tokens };
+}
+
+async function measured({ pid, url, tokens }: Watched, play: Play, size: Size, keepIn: string): Promise<Measured> {
+  const fromMs = cpuMsOf(pid);
+  const viewers = Array.from({ length: PROCESSES }, (_, index) => {
+    const count = Math.floor((size.viewers + index) / PROCESSES);
+    return play('viewers', url, tokens[index] ?? '', String(count), index === 0 ? keepIn : '');
+  });
+  const counts = (await Promise.all(viewers.map(one => one.next()))).flatMap(text => JSON.parse(text) as number[]);
+  return { cpuMs: cpuMsOf(pid) - fromMs, rssMb: peakRssMbOf(pid), counts };
+}
+
+/** Starts the suite. Returns its exit code. */
+function runSuite(cwd: string, url: string, { cases }: Size, children: ChildProcess[]): Promise<number | null> {
+  writeFileSync(path.join(cwd, 'cases.jsonl'), `${Array.from({ length: cases }, caseLine).join('\n')}\n`);
+  const proctor = path.resolve('dist', 'proctor.js');
   const args = ['run', 'suite', 'cases.jsonl', '--base-url', url, '--as', 'new', '--run-id', 'bench'];
-  return spawn(process.execPath, [proctor, ...args, '--concurrency', String(CONCURRENCY)], { cwd, stdio: 'ignore' });
+  const all = [proctor, ...args, '--concurrency', String(CONCURRENCY)];
+  const child = spawn(process.execPath, all, { cwd, stdio: 'ignore' });
+  children.push(child);
+  return new Promise(resolve => child.once('exit', resolve));
 }
 
 function caseLine(_: unknown, index: number): string {
@@ -92,13 +138,16 @@ function caseLine(_: unknown, index: number): string {
   return JSON.stringify({ id: `case-${index}`, input: { user: `Question ${index}` }, expected });
 }
 
+type Play = (...args: readonly string[]) => Part;
+
 /** A process of this benchmark that prints a line per result. */
 class Part {
   readonly #child: ChildProcess;
   readonly #lines: AsyncIterator<string>;
 
-  constructor(program: string, args: readonly string[]) {
+  constructor(program: string, args: readonly string[], children: ChildProcess[]) {
     this.#child = spawn(process.execPath, [program, ...args], { stdio: ['ignore', 'pipe', 'inherit'] });
+    children.push(this.#child);
     this.#lines = createInterface({ input: this.#child.stdout as NodeJS.ReadableStream })[Symbol.asyncIterator]();
   }
 
@@ -108,17 +157,17 @@ class Part {
     return value;
   }
 
-  kill(): void {
-    this.#child.kill();
+  get pid(): number {
+    return this.#child.pid as number;
   }
 }
 
 /** Plays one of the processes. */
-export async function playLive(role: string, [first = '', second = '', third = '']: readonly string[]): Promise<void> {
+export async function playLive(role: string, rest: readonly string[]): Promise<void> {
+  const [first = '', second = '', third = '', fourth = ''] = rest;
   if (role === 'agent') await agent();
-  else if (role === 'hub') await hub(first);
-  else if (role === 'bare') await bare(first);
-  else if (role === 'viewers') await viewers(first, Number(second), third);
+  else if (role === 'bare') await bare(first, Number(second));
+  else if (role === 'viewers') await viewers(first, second, Number(third), fourth);
 }
 
 async function agent(): Promise<void> {
@@ -146,20 +195,8 @@ async function listening(server: ReturnType<typeof createServer>): Promise<void>
   console.log(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
 }
 
-/** The real hub. */
-async function hub(folder: string): Promise<void> {
-  const live = new LiveHub();
-  const place = { id: path.basename(folder), lane: 'new', folder };
-  const server = createServer((_, response) => live.view(place, response));
-  await listening(server);
-  const began = process.cpuUsage();
-  await until(() => live.counts.viewers === VIEWERS);
-  await until(() => live.counts.viewers === 0);
-  report(began);
-}
-
 /** The least that a server can do: it writes each event to each viewer. */
-async function bare(file: string): Promise<void> {
+async function bare(file: string, viewerCount: number): Promise<void> {
   const events = readFileSync(file, 'utf8').split(/(?<=\n\n)/);
   const open = new Set<ServerResponse>();
   const server = createServer((_, response) => {
@@ -168,36 +205,32 @@ async function bare(file: string): Promise<void> {
     response.once('close', () => open.delete(response));
   });
   await listening(server);
-  const began = process.cpuUsage();
-  await until(() => open.size === VIEWERS);
+  while (open.size < viewerCount) await wait(20);
   for (const [index, event] of events.entries()) {
     for (const response of open) response.write(event);
     // As many at once as a suite with this concurrency.
     if (index % CONCURRENCY === 0) await wait(1);
   }
   for (const response of open) response.end();
-  await until(() => open.size === 0);
-  report(began);
-}
-
-async function until(isTrue: () => boolean): Promise<void> {
-  while (!isTrue()) await wait(20);
-}
-
-function report(began: NodeJS.CpuUsage): void {
-  const { user, system } = process.cpuUsage(began);
-  console.log(JSON.stringify({ cpuMs: (user + system) / 1_000, rssMb: process.resourceUsage().maxRSS / 1_024 }));
 }
 
 /** Opens viewers, and prints how many events each got. Stores what the first one got. */
-async function viewers(url: string, count: number, keepIn: string): Promise<void> {
-  const views = await Promise.all(Array.from({ length: count }, (_, index) => view(url, index === 0 && keepIn !== '')));
+async function viewers(url: string, token: string, count: number, keepIn: string): Promise<void> {
+  const headers = token === '' ? {} : { authorization: `Bearer ${token}` };
+  const views = await Promise.all(
+    Array.from({ length: count }, (_, index) => view(url, headers, index === 0 && keepIn !== '')),
+  );
   if (keepIn !== '') writeFileSync(keepIn, views[0]?.kept.join('') ?? '');
   console.log(JSON.stringify(views.map(({ events }) => events)));
 }
 
-async function view(url: string, isKept: boolean): Promise<{ readonly events: number; readonly kept: string[] }> {
-  const [response] = (await once(get(url, { agent: false }), 'response')) as [NodeJS.ReadableStream];
+async function view(
+  url: string,
+  headers: Readonly<Record<string, string>>,
+  isKept: boolean,
+): Promise<{ readonly events: number; readonly kept: string[] }> {
+  const [response] = (await once(get(url, { agent: false, headers }), 'response')) as [IncomingMessage];
+  if (response.statusCode !== 200) throw new Error(`The server answered ${response.statusCode}.`);
   const kept: string[] = [];
   let [events, line, rest] = [0, 0, ''];
   for await (const chunk of response) {

@@ -2,8 +2,8 @@
  * `npm run bench:serve`: what the server costs, compared with the least that bare Node needs for the same work in the
  * same run. Each part has its own file and returns its rows.
  */
-import { printRows } from './rows.ts';
-import { liveRows, playLive } from './serve-live.ts';
+import { printRows, showRows } from './rows.ts';
+import { liveRows, playLive, sizeOf } from './serve-live.ts';
 
 const [role, ...rest] = process.argv.slice(2);
 // The processes of the first part do not need the code of the others.
@@ -14,5 +14,6 @@ if (role === undefined) {
   const { scriptRows } = await scripts();
   const program = import.meta.filename;
   printRows('serve', [...(await liveRows(program)), ...(await listRows()), ...(await scriptRows(program))]);
-} else if (role === 'scripts') await (await scripts()).playScripts(rest[0] ?? '');
+} else if (role === 'live') showRows(await liveRows(import.meta.filename, sizeOf(rest)));
+else if (role === 'scripts') await (await scripts()).playScripts(rest[0] ?? '');
 else await playLive(role, rest);

@@ -30,21 +30,16 @@ export async function startServer(
   children.push(child);
   const [, url = ''] = /(http:\/\/[^/]+)\/#secret=/.exec(await firstLine(child)) ?? [];
   await (await fetch(`${url}/healthz`)).text();
-  const made = execFileSync(
-    process.execPath,
-    [program, 'token', 'new', '--role', 'admin', '--name', 'bench', '--json'],
-    { cwd },
-  );
-  const { token } = JSON.parse(made.toString()) as { token: string };
-  return { pid: child.pid as number, url, headers: { authorization: `Bearer ${token}` } };
+  const headers = { authorization: `Bearer ${newToken(cwd, 'admin', 'bench')}` };
+  return { pid: child.pid as number, url, headers };
 }
 
-/** A new token for workers of the server of a project. */
-export function workerToken(cwd: string): string {
+/** A new token for the server of a project. */
+export function newToken(cwd: string, role: 'viewer' | 'worker' | 'admin', name: string): string {
   const program = path.resolve('dist', 'proctor.js');
-  const words = ['token', 'new', '--role', 'worker', '--name', 'workers', '--json'];
-  return (JSON.parse(execFileSync(process.execPath, [program, ...words], { cwd }).toString()) as { token: string })
-    .token;
+  const words = ['token', 'new', '--role', role, '--name', name, '--json'];
+  const made = execFileSync(process.execPath, [program, ...words], { cwd });
+  return (JSON.parse(made.toString()) as { token: string }).token;
 }
 
 export async function firstLine(child: ChildProcess): Promise<string> {
@@ -85,9 +80,14 @@ function childrenOf(pid: number): number[] {
 
 /** Memory of a process in MB. */
 export function rssMbOf(pid: number): number {
-  return Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1_024;
+  return statusMbOf(pid, /VmRSS:\s+(\d+)/);
 }
 
-export function median(values: readonly number[]): number {
-  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] as number;
+/** The most memory that a process has used, in MB. */
+export function peakRssMbOf(pid: number): number {
+  return statusMbOf(pid, /VmHWM:\s+(\d+)/);
+}
+
+function statusMbOf(pid: number, line: RegExp): number {
+  return Number(line.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1_024;
 }
