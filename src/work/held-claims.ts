@@ -22,6 +22,8 @@ export class HeldClaims {
   readonly #held = new Map<string, Held>();
   readonly #stopListening: () => void;
   #timer: NodeJS.Timeout | undefined;
+  /** When the last beat was sent. A claim counts as one. */
+  #sentMs = 0;
   #isBeating = false;
 
   constructor(queue: Queue) {
@@ -37,17 +39,16 @@ export class HeldClaims {
 
   /** `sentMs` is when the successful claim was sent. */
   add(claim: AttemptClaim, sentMs: number): HeldClaim {
+    if (this.#held.size === 0) this.#sentMs = sentMs;
     const held = new Held(claim, sentMs);
     this.#held.set(claim.id, held);
-    this.#timer ??= setInterval(() => void this.#beat(), Math.max(BEAT_MS_MIN, claim.beatWithinMs / BEATS));
+    this.#schedule();
     return held;
   }
 
   remove({ claim }: HeldClaim): void {
     this.#held.delete(claim.id);
-    if (this.#held.size > 0) return;
-    clearInterval(this.#timer);
-    this.#timer = undefined;
+    if (this.#held.size === 0) clearTimeout(this.#timer);
   }
 
   stopAll(reason: StopReason): void {
@@ -55,17 +56,28 @@ export class HeldClaims {
   }
 
   close(): void {
-    clearInterval(this.#timer);
+    clearTimeout(this.#timer);
     this.#stopListening();
   }
 
+  /** The next beat follows the last one, whatever was added since. Otherwise, new claims could put it off forever. */
+  #schedule(): void {
+    clearTimeout(this.#timer);
+    if (this.#held.size === 0) return;
+    const shortestMs = Math.min(...[...this.#held.values()].map(({ claim }) => claim.beatWithinMs));
+    const everyMs = Math.max(BEAT_MS_MIN, shortestMs / BEATS);
+    this.#timer = setTimeout(() => void this.#beat(), this.#sentMs + everyMs - monotonicMs());
+  }
+
   async #beat(): Promise<void> {
+    const sentMs = monotonicMs();
+    this.#sentMs = sentMs;
+    this.#schedule();
     this.#stopOverdue();
     if (this.#isBeating) return;
     const beaten = [...this.#held.values()].filter(({ stopped }) => stopped !== 'lost');
     if (beaten.length === 0) return;
     this.#isBeating = true;
-    const sentMs = monotonicMs();
     try {
       const lost = await this.#queue.beat(beaten.map(({ claim }) => claim));
       for (const { id } of lost) this.#held.get(id)?.stop('lost');

@@ -1,0 +1,49 @@
+/** How a worker keeps its claims, and when it stops their attempts. */
+import { expect, onTestFinished, test } from 'vitest';
+import { monotonicMs } from '../../src/base/clock.ts';
+import { MemoryQueue } from '../../src/queue/memory.ts';
+import type { AttemptClaim, Queue } from '../../src/queue/queue.ts';
+import { HeldClaims } from '../../src/work/held-claims.ts';
+import { request } from '../conformance/queue.ts';
+import { changedQueue } from '../run/suite/queue-world.ts';
+
+const MINUTES_MS = 600_000;
+
+function claim(id: string, beatWithinMs: number): AttemptClaim {
+  return { request: request(id), worker: 'w1', id, begunAtMs: 0, beatWithinMs };
+}
+
+function heldClaims(over: Partial<Queue>): HeldClaims {
+  const claims = new HeldClaims(changedQueue(new MemoryQueue(), over));
+  onTestFinished(() => claims.close());
+  return claims;
+}
+
+/** A queue that keeps every claim, and counts the beats of each. */
+function countingBeats() {
+  const ids: string[] = [];
+  const beat: Queue['beat'] = async claims => {
+    ids.push(...claims.map(({ id }) => id));
+    return [];
+  };
+  return { beat, beatsOf: (id: string) => ids.filter(one => one === id).length };
+}
+
+test('beats often enough for the shortest heartbeat, whichever claim came first', async () => {
+  const { beat, beatsOf } = countingBeats();
+  const claims = heldClaims({ beat });
+  claims.add(claim('long', MINUTES_MS), monotonicMs());
+  claims.add(claim('short', 2_000), monotonicMs());
+  await expect.poll(() => beatsOf('short')).toBeGreaterThan(1);
+});
+
+test('beats for a claim while others come and go', async () => {
+  const { beat, beatsOf } = countingBeats();
+  const claims = heldClaims({ beat });
+  claims.add(claim('long', 2_000), monotonicMs());
+  const isBeaten = async (): Promise<boolean> => {
+    claims.remove(claims.add(claim('brief', 1_000), monotonicMs()));
+    return beatsOf('long') > 1;
+  };
+  await expect.poll(isBeaten, { interval: 20 }).toBe(true);
+});
