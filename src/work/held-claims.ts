@@ -47,6 +47,7 @@ export class HeldClaims {
   }
 
   remove({ claim }: HeldClaim): void {
+    this.#held.get(claim.id)?.endWatch();
     this.#held.delete(claim.id);
     if (this.#held.size === 0) clearTimeout(this.#timer);
   }
@@ -57,6 +58,7 @@ export class HeldClaims {
 
   close(): void {
     clearTimeout(this.#timer);
+    for (const held of this.#held.values()) held.endWatch();
     this.#stopListening();
   }
 
@@ -73,7 +75,6 @@ export class HeldClaims {
     const sentMs = monotonicMs();
     this.#sentMs = sentMs;
     this.#schedule();
-    this.#stopOverdue();
     if (this.#isBeating) return;
     const beaten = [...this.#held.values()].filter(({ stopped }) => stopped !== 'lost');
     if (beaten.length === 0) return;
@@ -81,42 +82,54 @@ export class HeldClaims {
     try {
       const lost = await this.#queue.beat(beaten.map(({ claim }) => claim));
       for (const { id } of lost) this.#held.get(id)?.stop('lost');
-      for (const held of beaten) held.goodMs = sentMs;
+      for (const held of beaten) held.noteBeat(sentMs);
     } catch (error) {
       // While the database is down, no conductor can give up an attempt. The queue then waits for another heartbeat.
-      if (isDatabaseDown(error)) for (const held of beaten) held.goodMs = sentMs;
+      if (isDatabaseDown(error)) for (const held of beaten) held.noteBeat(sentMs);
     } finally {
       this.#isBeating = false;
-    }
-  }
-
-  #stopOverdue(): void {
-    const nowMs = monotonicMs();
-    for (const held of this.#held.values()) {
-      if (nowMs - held.goodMs > held.claim.beatWithinMs * OVERDUE) held.stop('lost');
     }
   }
 }
 
 class Held implements HeldClaim {
   readonly claim: AttemptClaim;
-  goodMs: number;
   stopped: StopReason | undefined;
+  /** When the last beat was sent that the queue took. */
+  #goodMs: number;
+  #deadline: NodeJS.Timeout | undefined;
   readonly #controller = new AbortController();
 
   constructor(claim: AttemptClaim, goodMs: number) {
     this.claim = claim;
-    this.goodMs = goodMs;
+    this.#goodMs = goodMs;
+    this.#watch();
   }
 
   get signal(): AbortSignal {
     return this.#controller.signal;
   }
 
+  noteBeat(sentMs: number): void {
+    this.#goodMs = sentMs;
+  }
+
   stop(reason: StopReason): void {
     if (this.stopped === 'lost') return;
     this.stopped = reason;
+    if (reason === 'lost') this.endWatch();
     this.#controller.abort();
+  }
+
+  endWatch(): void {
+    clearTimeout(this.#deadline);
+  }
+
+  /** Stops the attempt at its deadline, which every good beat has put off meanwhile. */
+  #watch(): void {
+    const leftMs = this.#goodMs + this.claim.beatWithinMs * OVERDUE - monotonicMs();
+    if (leftMs <= 0) this.stop('lost');
+    else this.#deadline = setTimeout(() => this.#watch(), leftMs);
   }
 }
 

@@ -47,3 +47,20 @@ test('beats for a claim while others come and go', async () => {
   };
   await expect.poll(isBeaten, { interval: 20 }).toBe(true);
 });
+
+test('stops an attempt before the queue may give it up, even if no beat is due until then', async () => {
+  const claims = heldClaims({ beat: () => Promise.reject(new Error('The network is cut.')) });
+  const nearlyOver = monotonicMs() - MINUTES_MS * 0.9 + 1_000;
+  const late = claims.add(claim('late', MINUTES_MS), nearlyOver);
+  const other = claims.add(claim('other', MINUTES_MS), monotonicMs());
+  await expect.poll(() => late.stopped).toBe('lost');
+  expect([late.signal.aborted, other.stopped]).toEqual([true, undefined]);
+});
+
+test('keeps an attempt whose beats are taken beyond its first deadline', async () => {
+  const { beat, beatsOf } = countingBeats();
+  const claims = heldClaims({ beat });
+  const kept = claims.add(claim('kept', 3_000), monotonicMs());
+  await expect.poll(() => beatsOf('kept')).toBeGreaterThan(4);
+  expect(kept.stopped).toBeUndefined();
+});
