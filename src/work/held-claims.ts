@@ -24,11 +24,13 @@ export class HeldClaims {
   #timer: NodeJS.Timeout | undefined;
   /** When the last beat was sent. A claim counts as one. */
   #sentMs = 0;
-  #isBeating = false;
+  #underWay = 0;
 
   constructor(queue: Queue) {
     this.#queue = queue;
     this.#stopListening = queue.onWithdrawn(runId => {
+      // Many runs may end at once, and the next beat is never far.
+      if (this.#underWay > 0) return;
       if ([...this.#held.values()].some(({ claim }) => claim.request.runId === runId)) void this.#beat();
     });
   }
@@ -71,14 +73,14 @@ export class HeldClaims {
     this.#timer = setTimeout(() => void this.#beat(), this.#sentMs + everyMs - monotonicMs());
   }
 
+  /** The next beat does not wait for the answer, because a request may hang. A late answer still counts. */
   async #beat(): Promise<void> {
     const sentMs = monotonicMs();
     this.#sentMs = sentMs;
     this.#schedule();
-    if (this.#isBeating) return;
     const beaten = [...this.#held.values()].filter(({ stopped }) => stopped !== 'lost');
     if (beaten.length === 0) return;
-    this.#isBeating = true;
+    this.#underWay++;
     try {
       const lost = await this.#queue.beat(beaten.map(({ claim }) => claim));
       for (const { id } of lost) this.#held.get(id)?.stop('lost');
@@ -87,7 +89,7 @@ export class HeldClaims {
       // While the database is down, no conductor can give up an attempt. The queue then waits for another heartbeat.
       if (isDatabaseDown(error)) for (const held of beaten) held.noteBeat(sentMs);
     } finally {
-      this.#isBeating = false;
+      this.#underWay--;
     }
   }
 }
@@ -111,7 +113,7 @@ class Held implements HeldClaim {
   }
 
   noteBeat(sentMs: number): void {
-    this.#goodMs = sentMs;
+    this.#goodMs = Math.max(this.#goodMs, sentMs);
   }
 
   stop(reason: StopReason): void {

@@ -64,3 +64,14 @@ test('keeps an attempt whose beats are taken beyond its first deadline', async (
   await expect.poll(() => beatsOf('kept')).toBeGreaterThan(4);
   expect(kept.stopped).toBeUndefined();
 });
+
+test('beats again while a beat hangs, and takes its late answer', async () => {
+  let beats = 0;
+  let answer = (_lost: readonly AttemptClaim[]): void => undefined;
+  const beat: Queue['beat'] = () => (++beats === 1 ? new Promise(resolve => (answer = resolve)) : Promise.resolve([]));
+  const claims = heldClaims({ beat });
+  const late = claims.add(claim('late', 2_000), monotonicMs());
+  await expect.poll(() => beats).toBeGreaterThan(2);
+  answer([late.claim]);
+  await expect.poll(() => late.stopped).toBe('lost');
+});
