@@ -92,6 +92,8 @@ export class MemoryQueue implements Queue {
     });
   }
 
+  forget(): void {}
+
   async settle(settlements: readonly Settlement[]): Promise<readonly string[]> {
     for (const settlement of settlements) assertSettlement(settlement);
     const taken = new Set<string>();

@@ -14,6 +14,8 @@ export interface Queue {
   claim(worker: WorkerOffer, free: number, wait: QueueWait): Promise<readonly AttemptClaim[]>;
   /** Reports that the worker is still busy with these claims. Returns those it has lost: it must stop them. */
   beat(claims: readonly AttemptClaim[]): Promise<readonly AttemptClaim[]>;
+  /** Drops claims that the worker stopped on its own, without a word to others: the queue gives them up by itself. */
+  forget(claims: readonly AttemptClaim[]): void;
   /**
    * Ends claims. Returns the keys whose settlement the queue holds, also on a repeated call. A missing key is refused:
    * the claim was lost or withdrawn before.

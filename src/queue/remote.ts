@@ -52,8 +52,12 @@ export class RemoteQueue implements Queue {
       const gone = new Set((await this.#ask('/v1/beats', body, wire.beatAnswerShape)).lost);
       for (const claim of part) if (gone.has(claim.id)) lost.add(claim);
     }
-    for (const claim of lost) this.#held.delete(claim);
+    this.forget([...lost]);
     return claims.filter(claim => lost.has(claim));
+  }
+
+  forget(claims: readonly AttemptClaim[]): void {
+    for (const claim of claims) this.#held.delete(claim);
   }
 
   async settle(settlements: readonly Settlement[]): Promise<readonly string[]> {

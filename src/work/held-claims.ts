@@ -42,7 +42,7 @@ export class HeldClaims {
   /** `sentMs` is when the successful claim was sent. */
   add(claim: AttemptClaim, sentMs: number): HeldClaim {
     if (this.#held.size === 0) this.#sentMs = sentMs;
-    const held = new Held(claim, sentMs);
+    const held = new Held(claim, sentMs, () => this.#queue.forget([claim]));
     this.#held.set(claim.id, held);
     this.#schedule();
     return held;
@@ -100,11 +100,13 @@ class Held implements HeldClaim {
   /** When the last beat was sent that the queue took. */
   #goodMs: number;
   #deadline: NodeJS.Timeout | undefined;
+  readonly #onLost: () => void;
   readonly #controller = new AbortController();
 
-  constructor(claim: AttemptClaim, goodMs: number) {
+  constructor(claim: AttemptClaim, goodMs: number, onLost: () => void) {
     this.claim = claim;
     this.#goodMs = goodMs;
+    this.#onLost = onLost;
     this.#watch();
   }
 
@@ -119,8 +121,10 @@ class Held implements HeldClaim {
   stop(reason: StopReason): void {
     if (this.stopped === 'lost') return;
     this.stopped = reason;
-    if (reason === 'lost') this.endWatch();
     this.#controller.abort();
+    if (reason !== 'lost') return;
+    this.endWatch();
+    this.#onLost();
   }
 
   endWatch(): void {

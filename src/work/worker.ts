@@ -143,7 +143,10 @@ class Worker {
       try {
         return { lost: new Set(await this.#context.queue.beat(claims)), beatMs };
       } catch (error) {
-        if (!(error instanceof Fault) || error.code === 'worker_refused' || monotonicMs() > endMs) throw error;
+        if (!(error instanceof Fault) || error.code === 'worker_refused' || monotonicMs() > endMs) {
+          this.#context.queue.forget(claims);
+          throw error;
+        }
         this.#tell({ is: 'unreachable', why: error.message });
         await wait(RETRY_MS);
       }

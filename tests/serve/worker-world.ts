@@ -39,6 +39,7 @@ export function joined(remote: Queue, own: Queue): Queue {
   return {
     claim: (offer, free, wait) => remote.claim(offer, free, wait),
     beat: claims => remote.beat(claims),
+    forget: claims => remote.forget(claims),
     settle: settlements => remote.settle(settlements),
     close: async () => {
       await remote.close();

@@ -6,6 +6,7 @@ import type { AttemptClaim, Queue } from '../../src/queue/queue.ts';
 import { HeldClaims } from '../../src/work/held-claims.ts';
 import { request } from '../conformance/queue.ts';
 import { changedQueue } from '../run/suite/queue-world.ts';
+import { workerWorld } from '../serve/worker-world.ts';
 
 const MINUTES_MS = 600_000;
 
@@ -74,4 +75,19 @@ test('beats again while a beat hangs, and takes its late answer', async () => {
   await expect.poll(() => beats).toBeGreaterThan(2);
   answer([late.claim]);
   await expect.poll(() => late.stopped).toBe('lost');
+});
+
+test('takes the ticket of an attempt that it stopped itself from the queue of a server', async () => {
+  const memory = new MemoryQueue();
+  await memory.offer([request('a')]);
+  const { worker } = await workerWorld({ queue: memory });
+  const { queue } = await worker('w1');
+  const offer = { worker: 'w1', protocols: [1], needs: ['http'], slots: 1, version: '0.0.0' };
+  const [late] = await queue.claim(offer, 1, { waitMs: 0 });
+  if (!late) throw new Error('There is no claim.');
+  expect(queue.ticketToWrite()).toBeDefined();
+  const claims = new HeldClaims(queue);
+  onTestFinished(() => claims.close());
+  expect(claims.add(late, monotonicMs() - late.beatWithinMs).stopped).toBe('lost');
+  expect(queue.ticketToWrite()).toBeUndefined();
 });

@@ -104,6 +104,27 @@ describe('a worker', () => {
     expect(events).toContainEqual({ is: 'unreachable', why: 'The queue cannot be reached.' });
   });
 
+  test('forgets attempts that it waited long for and cannot keep, and goes on', async () => {
+    const { run, worker, queue } = await queueWorld({ ids: ['a'], heartbeatMs: 3_000 });
+    const forgotten: string[] = [];
+    const cut = changedQueue(queue, {
+      async claim(offer, free, wait) {
+        const claims = await queue.claim(offer, free, wait);
+        if (claims.length > 0) await new Promise(resolve => setTimeout(resolve, 2_100));
+        return claims;
+      },
+      beat: () => Promise.reject(unavailable('ETIMEDOUT')),
+      forget: claims => void forgotten.push(...claims.map(({ request }) => request.key)),
+    });
+    const late = worker({ queue: cut });
+    const running = run();
+    await expect.poll(() => forgotten).toContain('r1/a/1');
+    late.stop();
+    await late.ended;
+    worker();
+    expect((await running).runs[0]).toMatchObject({ ok: 1 });
+  });
+
   test('keeps an outcome that comes too late in its spool', async () => {
     const { run, worker, queue } = await queueWorld({ ids: ['a'] });
     let isLate = true;

@@ -93,6 +93,8 @@ class PostgresQueue implements Queue {
     return beat(this.#database, this.#engine, claims);
   }
 
+  forget(): void {}
+
   async settle(settlements: readonly Settlement[]): Promise<readonly string[]> {
     return settle(this.#database, this.#engine, settlements);
   }
