@@ -15,6 +15,10 @@ export class OrderKeys {
     return { key, digest: contentHash({ name, version: version ?? null, values, uploads }) };
   }
 
+  has(by: string, key: string): boolean {
+    return this.#known.has(nameOf(by, key));
+  }
+
   /** The run of the same order; undefined if it is new. Throws if the key belongs to another order. */
   find(by: string, { key, digest }: OrderKey): string | undefined {
     const known = this.#known.get(nameOf(by, key));

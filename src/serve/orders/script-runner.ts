@@ -34,6 +34,13 @@ interface ScriptRunnerOptions {
   readonly workers?: ScriptWorkers | undefined;
 }
 
+interface Ordering {
+  /** With it, a client can send the same order again. */
+  readonly key?: string | undefined;
+  /** Refuses a new order that the person may not make. */
+  readonly check?: () => void;
+}
+
 export type ScriptWorkers = Omit<SendsScripts, 'cwd' | 'home' | 'log' | 'onRoom'>;
 
 /** Runs published scripts, oldest order first: in this process, or on workers. An order is on disk before it is accepted. */
@@ -67,11 +74,12 @@ export class ScriptRunner {
    */
   order(
     order: PublishedOrder & { readonly by: string },
-    key?: string,
+    { key, check }: Ordering = {},
   ): { readonly run_id: string; readonly position: number | null } {
     const repeat = key === undefined ? undefined : this.#keys.of(order, key);
     const known = repeat && this.#keys.find(order.by, repeat);
     if (known !== undefined) return this.#ordered(known);
+    check?.();
     const own = this.#waiting.filter(({ by }) => by === order.by).length;
     if (this.#waiting.length >= WAITING_MAX || own >= WAITING_PER_PERSON_MAX)
       throw new BusyFault('queue_full', 'Too many runs are waiting. Try again later.', 30);
@@ -81,6 +89,11 @@ export class ScriptRunner {
     if (repeat) this.#keys.keep(order.by, repeat, runId);
     this.#wait({ runId, by: order.by, version: published.digest });
     return this.#ordered(runId);
+  }
+
+  /** Whether a person has sent an order with this key. */
+  knowsKey(by: string, key: string): boolean {
+    return this.#keys.has(by, key);
   }
 
   #ordered(runId: string) {

@@ -12,10 +12,9 @@ import {
   offerVersion,
   publishScript,
   rollBackScript,
-  scriptListingOf,
   withdrawVersion,
 } from '../../verbs/publish/publish.ts';
-import { checkMayRun, type MayRun, scriptCardOf, scriptCards } from '../../verbs/publish/script-cards.ts';
+import { type Asker, checkMayRun, type MayRun, scriptCards, scriptSeen } from '../../verbs/publish/script-cards.ts';
 import type { Identity } from '../access/identity.ts';
 import { allows, isRole } from '../access/roles.ts';
 import { idempotencyKey } from '../http/input.ts';
@@ -36,6 +35,8 @@ function mayRunOf({ role, groups = [] }: Identity): MayRun {
   return who =>
     who === undefined || role === 'admin' || who.some(one => (isRole(one) ? allows(role, one) : groups.includes(one)));
 }
+
+const askerOf = (who: Identity): Asker => ({ mayRun: mayRunOf(who), isPublisher: allows(who.role, 'runner') });
 
 const listScriptsRoute = route({
   name: 'listScripts',
@@ -59,12 +60,7 @@ const showScriptRoute = route({
   params: record({ name: name() }),
   gives: record({ script: z.nullable(scriptCard), all: z.nullable(scriptListing) }),
   refuses: NOT_THERE,
-  act: ({ params }, { server, who }) => {
-    const script = scriptCardOf(server.cwd, params.name, mayRunOf(who)) ?? null;
-    const all = allows(who.role, 'runner') ? scriptListingOf(server.home, params.name) : null;
-    if (!script && !all) throw new Fault('no_script', 'There is no such script.');
-    return { script, all };
-  },
+  act: ({ params }, { server, who }) => scriptSeen(server.cwd, params.name, askerOf(who)),
 });
 
 const publishScriptRoute = route({
@@ -176,7 +172,7 @@ const runPublishedRoute = route({
   method: 'POST',
   path: '/v1/scripts/{name}/runs',
   role: 'user',
-  why: 'Runs a script with a form; a draft only for its author. Accepts the same order with the same idempotency-key once.',
+  why: 'Runs a script with a form: the current version; others only for runners, drafts only for their authors. Accepts the same order with the same idempotency-key once.',
   params: record({ name: name() }),
   query: record({ version: z.optional(semver()) }),
   body: { upload: ['multipart/form-data'], bytesMax: UPLOAD_BYTES_MAX },
@@ -196,7 +192,9 @@ const runPublishedRoute = route({
   act: async ({ params, query }, { server, who, request }) => {
     server.checkReady();
     const key = idempotencyKey(request);
-    checkMayRun(server.cwd, params.name, query.version, mayRunOf(who));
+    const check = (): void => checkMayRun(server.cwd, params.name, query.version, askerOf(who));
+    // An order that is sent again gets its run, also after its version was replaced.
+    if (key === undefined || !server.scripts.knowsKey(who.id, key)) check();
     const form = await formOf(request, server, who);
     try {
       const repeated = form.texts.find(([field], index) => form.texts.findIndex(([one]) => one === field) < index);
@@ -204,9 +202,8 @@ const runPublishedRoute = route({
       const values = Object.fromEntries(form.texts);
       const { version } = query;
       const order = { name: params.name, values, files: form.files, by: who.id };
-      // Another version may have become current during the upload.
-      checkMayRun(server.cwd, params.name, version, mayRunOf(who));
-      return server.scripts.order(version === undefined ? order : { ...order, version }, key);
+      // `check` again, because another version may have become current during the upload.
+      return server.scripts.order(version === undefined ? order : { ...order, version }, { key, check });
     } finally {
       form.drop();
     }

@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { existsSync, mkdirSync, readdirSync, readFileSync, utimesSync } from 'node:fs';
+import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, utimesSync } from 'node:fs';
 import path from 'node:path';
 import { Readable } from 'node:stream';
 import { afterAll, describe, expect, onTestFinished, test } from 'vitest';
@@ -10,7 +10,7 @@ import { openScriptOrders } from '../../../src/serve/orders/script-orders.ts';
 import { serve } from '../../../src/serve/serve.ts';
 import { closeLauncher } from '../../../src/verbs/launcher.ts';
 import { refuseRun, stagePublished } from '../../../src/verbs/publish/run-published.ts';
-import { publishScript } from '../../../src/verbs/publish/publish.ts';
+import { publishScript, withdrawVersion } from '../../../src/verbs/publish/publish.ts';
 import { PublishWorld } from '../../publish/world.ts';
 import { ROOT } from '../../support/support.ts';
 
@@ -74,6 +74,89 @@ test('a version that became current during an upload runs only for those whom it
     duplex: 'half',
   } as RequestInit);
   expect([response.status, await response.json()]).toMatchObject([404, { error: { code: 'no_script' } }]);
+});
+
+describe('a script that a user may not run', () => {
+  const HIDDEN = { code: 'no_script', message: 'There is no such script.' };
+
+  /** What a new user gets who shows or runs a script. */
+  async function asUser({ ask, json }: Awaited<ReturnType<typeof served>>) {
+    const { token } = await json<{ token: string }>('/v1/tokens', {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ role: 'user', name: 'someone' }),
+    });
+    const headers = { authorization: `Bearer ${token}` };
+    const answered = async (place: string, init: RequestInit): Promise<unknown> => {
+      const response = await ask(place, { ...init, headers: { ...headers, ...init.headers } });
+      const { error } = (await response.json()) as { error?: { code: string; message: string } };
+      return error ? [response.status, { code: error.code, message: error.message }] : response.status;
+    };
+    return {
+      show: (name: string) => answered(`/v1/scripts/${name}`, {}),
+      run: (name: string, version?: string, headers = {}, word = 'hello') => {
+        const query = version === undefined ? '' : `?version=${version}`;
+        return answered(`/v1/scripts/${name}/runs${query}`, { method: 'POST', headers, body: formOf({ word }) });
+      },
+    };
+  }
+
+  test('does not exist for them, whatever it is and however they name it', async () => {
+    const world = new PublishWorld();
+    const publish = async (changes: Record<string, unknown>, draft = false) => {
+      world.script(changes);
+      await publishScript('tool', { cwd: world.cwd, draft });
+    };
+    const of = (name: string, version = '1.0.0') => ({ name, version });
+    await publish({ ...of('hidden'), who: ['ops'] });
+    await publish({ ...of('hidden', '2.0.0'), who: ['ops'] });
+    await publish(of('replaced'));
+    await publish(of('replaced', '2.0.0'));
+    await publish(of('replaced', '3.0.0-rc.1'), true);
+    await publish(of('narrowed'));
+    await publish({ ...of('narrowed', '2.0.0'), who: ['ops'] });
+    await publish(of('drafted'), true);
+    await publish(of('withdrawn'));
+    await withdrawVersion('withdrawn', '1.0.0', { cwd: world.cwd });
+    await publish(of('foreign'));
+    const journalOf = (name: string): string => path.join(world.home, 'server/scripts', name, 'journal.ndjson');
+    copyFileSync(journalOf('hidden'), journalOf('foreign'));
+    const user = await asUser(await served(world));
+    const answers = [
+      await user.show('hiden'),
+      await user.run('hiden'),
+      await user.run('hiden', '1.0.0'),
+      ...(await Promise.all(
+        ['hidden', 'narrowed', 'drafted', 'withdrawn', 'foreign'].flatMap(name => [
+          user.show(name),
+          user.run(name),
+          user.run(name, '1.0.0'),
+          user.run(name, '2.0.0'),
+          user.run(name, '9.9.9'),
+        ]),
+      )),
+      await user.run('replaced', '1.0.0'),
+      await user.run('replaced', '3.0.0-rc.1'),
+      await user.run('replaced', '9.9.9'),
+    ];
+    expect(answers).toEqual(answers.map(() => [404, HIDDEN]));
+    expect([await user.show('replaced'), await user.run('replaced'), await user.run('replaced', '2.0.0')]).toEqual([
+      200, 202, 202,
+    ]);
+  });
+
+  test('still answers an order that is sent again after its version was replaced', async () => {
+    const world = new PublishWorld();
+    await publishScript('tool', { cwd: world.cwd });
+    const user = await asUser(await served(world));
+    const key = { 'idempotency-key': 'one' };
+    expect(await user.run('echo', '1.0.0', key)).toBe(202);
+    world.script({ version: '2.0.0' });
+    await publishScript('tool', { cwd: world.cwd });
+    expect(await user.run('echo', '1.0.0', key)).toBe(202);
+    expect(await user.run('echo', '1.0.0', { 'idempotency-key': 'two' })).toEqual([404, HIDDEN]);
+    expect(await user.run('echo', '1.0.0')).toEqual([404, HIDDEN]);
+  });
 });
 
 test('tells only operators which worker lost a run', async () => {

@@ -2,7 +2,7 @@ import { useRef } from 'preact/hooks';
 import type { ScriptCard, ScriptListing } from '../../../src/publish/views.ts';
 import { instant } from '../../shared/format.ts';
 import { Text } from '../../shared/visible.tsx';
-import { order, upload } from '../api.ts';
+import { order, Refusal, upload } from '../api.ts';
 import { Refused } from '../notice.tsx';
 import { visit } from '../router.ts';
 import { includes, useWho } from '../session.ts';
@@ -60,7 +60,7 @@ function ScriptForm({ script, path }: { readonly script: ScriptCard; readonly pa
     const headers = { 'idempotency-key': key.current };
     const target = `${path}/runs?version=${script.version}`;
     act(async () => {
-      const { run_id: id } = await upload<{ readonly run_id: string }>(target, form, headers);
+      const { run_id: id } = await upload<{ readonly run_id: string }>(target, form, headers).catch(inWords);
       visit(`/script-runs/${encodeURIComponent(id)}`);
     });
   };
@@ -86,6 +86,12 @@ function ScriptForm({ script, path }: { readonly script: ScriptCard; readonly pa
       </p>
     </section>
   );
+}
+
+/** The server does not tell a replaced version from a missing script. This page was shown the script, so it can. */
+function inWords(error: unknown): never {
+  if (!(error instanceof Refusal) || error.code !== 'no_script') throw error;
+  throw new Error('This version is no longer offered. Reload the page to see whether there is another one.');
 }
 
 interface VersionsProps {
