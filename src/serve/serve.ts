@@ -66,7 +66,7 @@ export async function serve({
   const forOrders = queueForOrders(settings, team, ordering.environment);
   const orders = openOrders(cwd, home, log, { ...ordering, ...forOrders });
   const workers = sends && team && scriptWorkers(sends, team);
-  const server = new Server({ cwd, home, access, log, orders, metrics, team, workers });
+  const server = new Server({ cwd, home, access, log, orders, metrics, team, workers, ordering });
   const listening = await listen(server, host, port, patience).catch(async (error: unknown) => {
     await Promise.all([access.close(), orders.drain(0, false), team?.close()]);
     throw error;

@@ -8,6 +8,7 @@ import { ScriptLive } from '../live/script-live.ts';
 import type { ServerLog } from '../operation/log.ts';
 import { uploadSlots, viewerSlots } from '../operation/slots.ts';
 import type { ServerMetrics } from '../operation/metrics.ts';
+import type { Ordering } from '../orders/open-orders.ts';
 import { ScriptRunner, type ScriptWorkers } from '../orders/script-runner.ts';
 import type { Orders } from '../orders/orders.ts';
 import type { TeamQueue } from '../workers/team-queue.ts';
@@ -53,7 +54,7 @@ export class Server {
   readonly #team: TeamQueue | undefined;
   #isDraining = false;
 
-  constructor({ cwd, home, access, log, orders, metrics, team, workers }: ServerParts) {
+  constructor({ cwd, home, access, log, orders, metrics, team, workers, ordering }: ServerParts) {
     this.#team = team;
     this.metrics = metrics;
     this.cwd = cwd;
@@ -68,7 +69,7 @@ export class Server {
     this.comparisons = new ComparisonIndex({ cwd, home, threads: this.threads });
     this.history = new HistoryData({ cwd, home, runs: this.runs, threads: this.threads });
     this.evidence = new EvidenceData({ cwd, home, threads: this.threads });
-    this.scripts = new ScriptRunner({ cwd, home, log, workers });
+    this.scripts = new ScriptRunner({ cwd, home, log, workers, ...ordering });
     this.scriptRuns = new ScriptRunList(home);
   }
 
@@ -114,4 +115,5 @@ interface ServerParts extends Pick<Server, 'cwd' | 'home' | 'access' | 'log' | '
   readonly team?: TeamQueue | undefined;
   /** How workers run published scripts. */
   readonly workers?: ScriptWorkers | undefined;
+  readonly ordering?: Partial<Pick<Ordering, 'scripts' | 'waitingPerIdentity'>>;
 }

@@ -11,6 +11,8 @@ export interface Ordering extends RemoteRules {
   readonly runs: number;
   /** How many intents run at once. */
   readonly intents: number;
+  /** How many published scripts run at once on this machine. */
+  readonly scripts: number;
   /** How many orders of one identity may wait. */
   readonly waitingPerIdentity: number;
   /** The environment of the processes that run suites; that of the server by default. */

@@ -42,10 +42,17 @@ export interface OrderView {
   readonly message: string | null;
 }
 
+interface Waiting {
+  readonly all: number;
+  readonly own: number;
+  readonly quotas: TokenQuotas | undefined;
+}
+
 /** Refuses an order if too many wait: of all identities, of one, or of one token with a quota. */
 export function refuseFull(
-  { waitingMax, waitingPerIdentity }: OrderLimits,
-  { all, own, quotas }: { readonly all: number; readonly own: number; readonly quotas: TokenQuotas | undefined },
+  { waitingMax, waitingPerIdentity }: Pick<OrderLimits, 'waitingMax' | 'waitingPerIdentity'>,
+  { all, own, quotas }: Waiting,
+  code: 'too_many_requests' | 'queue_full' = 'too_many_requests',
 ): void {
   const quota = quotas?.waiting;
   const why =
@@ -56,7 +63,7 @@ export function refuseFull(
         : quota === undefined && own >= waitingPerIdentity
           ? `${waitingPerIdentity} of your runs are waiting.`
           : undefined;
-  if (why !== undefined) throw new BusyFault('too_many_requests', `${why} Try again later.`, RETRY_S);
+  if (why !== undefined) throw new BusyFault(code, `${why} Try again later.`, RETRY_S);
 }
 
 const RETRY_S = 30;

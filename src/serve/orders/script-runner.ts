@@ -6,10 +6,11 @@ import { ProgressReader } from '../../publish/progress.ts';
 import { tendScriptRuns } from '../../verbs/publish/expire-runs.ts';
 import type { LiveRun } from '../../verbs/publish/published-view.ts';
 import { cancelStaged, type PublishedOrder, runStaged, stagePublished } from '../../verbs/publish/run-published.ts';
-import { BusyFault } from '../operation/busy-fault.ts';
 import type { ServerLog } from '../operation/log.ts';
 import { LeftRuns } from './left-runs.ts';
+import type { TokenQuotas } from '../access/identity.ts';
 import { OrderKeys } from './order-keys.ts';
+import { refuseFull } from './order-terms.ts';
 import { openScriptOrders } from './script-orders.ts';
 import { type SendsScripts, SentScripts } from './sent-scripts.ts';
 
@@ -32,6 +33,10 @@ interface ScriptRunnerOptions {
   readonly log: ServerLog;
   /** How workers run the scripts; undefined if this process does. */
   readonly workers?: ScriptWorkers | undefined;
+  /** How many scripts this process runs at once. */
+  readonly scripts?: number;
+  /** How many runs of one identity may wait. */
+  readonly waitingPerIdentity?: number;
 }
 
 interface Ordering {
@@ -39,6 +44,8 @@ interface Ordering {
   readonly key?: string | undefined;
   /** Refuses a new order that the person may not make. */
   readonly check?: () => void;
+  /** Those of the token of the person. */
+  readonly quotas?: TokenQuotas | undefined;
 }
 
 export type ScriptWorkers = Omit<SendsScripts, 'cwd' | 'home' | 'log' | 'onRoom'>;
@@ -48,7 +55,8 @@ export class ScriptRunner {
   readonly #cwd: string;
   readonly #home: string;
   readonly #log: ServerLog;
-  readonly #slots = Math.max(SLOTS_MIN, 2 * availableParallelism());
+  readonly #slots: number;
+  readonly #waitingPerIdentity: number;
   #waiting: Waiting[] = [];
   readonly #running = new Map<string, Running>();
   readonly #left: LeftRuns;
@@ -60,7 +68,9 @@ export class ScriptRunner {
   #timer: NodeJS.Timeout | undefined;
   #tending: Promise<void> = Promise.resolve();
 
-  constructor({ cwd, home, log, workers }: ScriptRunnerOptions) {
+  constructor({ cwd, home, log, workers, scripts, waitingPerIdentity }: ScriptRunnerOptions) {
+    this.#waitingPerIdentity = waitingPerIdentity ?? WAITING_PER_IDENTITY;
+    this.#slots = scripts ?? Math.max(SLOTS_MIN, 2 * availableParallelism());
     this.#sent = workers && new SentScripts({ ...workers, cwd, home, log, onRoom: () => this.#startNext() });
     this.#cwd = cwd;
     this.#home = home;
@@ -74,21 +84,26 @@ export class ScriptRunner {
    */
   order(
     order: PublishedOrder & { readonly by: string },
-    { key, check }: Ordering = {},
+    { key, check, quotas }: Ordering = {},
   ): { readonly run_id: string; readonly position: number | null } {
     const repeat = key === undefined ? undefined : this.#keys.of(order, key);
     const known = repeat && this.#keys.find(order.by, repeat);
     if (known !== undefined) return this.#ordered(known);
     check?.();
-    const own = this.#waiting.filter(({ by }) => by === order.by).length;
-    if (this.#waiting.length >= WAITING_MAX || own >= WAITING_PER_PERSON_MAX)
-      throw new BusyFault('queue_full', 'Too many runs are waiting. Try again later.', 30);
+    this.#checkRoom(order.by, quotas);
     if (this.#sent && order.files?.some(({ bytes }) => bytes > SENT_FILE_BYTES_MAX))
       throw new Fault('file_too_large', 'This server lets workers run its scripts. A file may have at most 64 MiB.');
     const { runId, published } = stagePublished({ ...order, cwd: this.#cwd, ...(repeat && { repeat }) });
     if (repeat) this.#keys.keep(order.by, repeat, runId);
     this.#wait({ runId, by: order.by, version: published.digest });
     return this.#ordered(runId);
+  }
+
+  #checkRoom(by: string, quotas: TokenQuotas | undefined): void {
+    const waiting = [...this.#waiting, ...(this.#sent?.waiting ?? [])];
+    const own = waiting.filter(one => one.by === by).length;
+    const limits = { waitingMax: WAITING_MAX, waitingPerIdentity: this.#waitingPerIdentity };
+    refuseFull(limits, { all: waiting.length, own, quotas }, 'queue_full');
   }
 
   /** Whether a person has sent an order with this key. */
@@ -120,7 +135,7 @@ export class ScriptRunner {
     if (this.#strayed.has(runId)) return { waitsFor: STRAYED };
     const index = this.#waiting.findIndex(one => one.runId === runId);
     return {
-      position: index < 0 ? null : index + 1 + (this.#sent?.waiting ?? 0),
+      position: index < 0 ? null : index + 1 + (this.#sent?.waiting.length ?? 0),
       progress: this.#running.get(runId)?.progress.last ?? null,
     };
   }
@@ -149,7 +164,7 @@ export class ScriptRunner {
   /** Accepts again the orders that a dead server left, and completes the runs that had begun. */
   resume(): void {
     const { unbegun, begun, sent, repeats } = openScriptOrders(this.#home, this.#log);
-    for (const { runId } of sent) this.#sent?.send(runId);
+    for (const run of sent) this.#sent?.send(run);
     if (!this.#sent) {
       this.#strayed = new Set(sent.map(({ runId }) => runId));
       for (const runId of this.#strayed) this.#log.note('script_warning', { run_id: runId, message: STRAYED_LOG });
@@ -206,7 +221,7 @@ export class ScriptRunner {
       const index = this.#waiting.findIndex(({ version }) => workers.hasRoom(version));
       const [next] = index < 0 ? [] : this.#waiting.splice(index, 1);
       if (!next) return;
-      workers.send(next.runId);
+      workers.send(next);
     }
   }
 
@@ -238,4 +253,4 @@ const STRAYED_LOG =
 const TEND_MS = 600_000;
 const SLOTS_MIN = 4;
 const WAITING_MAX = 1_000;
-const WAITING_PER_PERSON_MAX = 100;
+const WAITING_PER_IDENTITY = 100;

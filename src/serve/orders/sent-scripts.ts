@@ -37,9 +37,13 @@ export interface SendsScripts extends Omit<TakesRuns, 'onWarning'> {
   readonly onRoom?: () => void;
 }
 
-/** A run that workers may make. */
-interface SentRun {
+interface Ordered {
   readonly runId: string;
+  readonly by: string;
+}
+
+/** A run that workers may make. */
+interface SentRun extends Ordered {
   readonly stop: AbortController;
   /** Why it is stopped. */
   stopped: Fault | undefined;
@@ -79,15 +83,16 @@ export class SentScripts {
     return Array.from(this.#runs.values(), ({ begunAtMs }) => (begunAtMs === undefined ? 'waiting' : 'running'));
   }
 
-  /** How many runs wait for a worker. */
-  get waiting(): number {
-    return this.states().filter(state => state === 'waiting').length;
+  /** The runs that wait for a worker. */
+  get waiting(): readonly Ordered[] {
+    return [...this.#runs.values()].filter(({ begunAtMs }) => begunAtMs === undefined);
   }
 
   /** Sends a run to the workers, or goes on with one that an earlier server sent. */
-  send(runId: string): void {
+  send({ runId, by }: Ordered): void {
     const run: SentRun = {
       runId,
+      by,
       stop: new AbortController(),
       stopped: undefined,
       request: undefined,
@@ -112,7 +117,7 @@ export class SentScripts {
     const run = this.#runs.get(runId);
     if (!run) return undefined;
     const { begunAtMs, waitsFor } = run;
-    const before = [...this.#runs.values()].filter(one => one.begunAtMs === undefined).indexOf(run);
+    const before = this.waiting.indexOf(run);
     return { position: before < 0 ? null : before + 1, progress: null, begunAtMs, waitsFor };
   }
 

@@ -203,7 +203,11 @@ const runPublishedRoute = route({
       const { version } = query;
       const order = { name: params.name, values, files: form.files, by: who.id };
       // `check` again, because another version may have become current during the upload.
-      return server.scripts.order(version === undefined ? order : { ...order, version }, { key, check });
+      return server.scripts.order(version === undefined ? order : { ...order, version }, {
+        key,
+        check,
+        quotas: who.quotas,
+      });
     } finally {
       form.drop();
     }

@@ -9,6 +9,8 @@ import type { ServerRole } from '../../../src/serve/access/roles.ts';
 import { Tokens } from '../../../src/serve/access/tokens.ts';
 import type { ServeOptions } from '../../../src/serve/serve.ts';
 import { serverFolder } from '../../../src/serve/state/server-folder.ts';
+import { publishScript } from '../../../src/verbs/publish/publish.ts';
+import { PublishWorld } from '../../publish/world.ts';
 import { newProject, send, type World, world } from './serve-world.ts';
 
 const tokensOf = ({ cwd }: Pick<World, 'cwd'>) => new Tokens(serverFolder(homeFrom(cwd)), systemClock);
@@ -87,6 +89,44 @@ test('a quota of waiting orders may exceed the limit of an identity, but not tha
   const { place } = await waiting({ waiting: 2 }, { ordering: { waitingPerIdentity: 1 } });
   const answers = [await place('r1'), await place('r2'), await place('r3')];
   expect(answers.map(({ status }) => status)).toEqual([202, 202, 429]);
+});
+
+/** A server that begins no published script, and how its users order one. */
+async function scriptsWaiting(ordering: ServeOptions['ordering'] = {}) {
+  const tool = new PublishWorld();
+  await publishScript('tool', { cwd: tool.cwd });
+  const at = await world({ cwd: tool.cwd, ordering: { ...ordering, scripts: 0 } });
+  const form = '--b\r\ncontent-disposition: form-data; name="word"\r\n\r\nhello\r\n--b--';
+  const asForm = ['content-type', 'multipart/form-data; boundary=b'] as const;
+  const place = (token: string, key: string) =>
+    send(at, 'POST', '/v1/scripts/echo/runs', [...bearer(token), asForm, ['idempotency-key', key]], form);
+  return { at, place };
+}
+
+test('a quota of waiting orders limits runs of published scripts, and still accepts a repeated one', async () => {
+  const { at, place } = await scriptsWaiting();
+  const token = await tokenFor(at, { waiting: 2 }, 'user');
+  const [first, second] = [await place(token, '1'), await place(token, '2')];
+  expect([first, second].map(({ status }) => status)).toEqual([202, 202]);
+  const { status, code, headers, text } = await place(token, '3');
+  expect([status, code, headers['retry-after']]).toEqual([429, 'queue_full', '30']);
+  expect(text).toContain('The quota of this token is 2 waiting runs. Try again later.');
+  expect((await place(token, '2')).value).toMatchObject({ run_id: second.value['run_id'] });
+  expect((await place(await tokenFor(at, {}, 'user'), '4')).status).toBe(202);
+  const stopped = `/v1/script-runs/${String(first.value['run_id'])}/cancel`;
+  expect((await send(at, 'POST', stopped, bearer(token))).status).toBe(202);
+  expect((await place(token, '3')).status).toBe(202);
+});
+
+test('only so many runs of published scripts of one identity wait, and more with a quota', async () => {
+  const { at, place } = await scriptsWaiting({ waitingPerIdentity: 1 });
+  const token = await tokenFor(at, {}, 'user');
+  expect((await place(token, '1')).status).toBe(202);
+  const { status, code, text } = await place(token, '2');
+  expect([status, code]).toEqual([429, 'queue_full']);
+  expect(text).toContain('1 of your runs are waiting. Try again later.');
+  const large = await tokenFor(at, { waiting: 2 }, 'user');
+  expect([(await place(large, '1')).status, (await place(large, '2')).status]).toEqual([202, 202]);
 });
 
 test('stores quotas with the token, and lists null for the limit of the server', async () => {

@@ -215,22 +215,31 @@ describe('a run that workers may make', () => {
 
   test('is put into the store with at most one other run at once', async () => {
     const { server, store, queue } = await sentWorld();
-    const putting = new Set<string>();
+    let now = 0;
     let most = 0;
     const put = store.put.bind(store);
     vi.spyOn(store, 'put').mockImplementation(async (...given) => {
-      const name = `${given[0]}/${putting.size}`;
-      putting.add(name);
-      most = Math.max(most, putting.size);
+      most = Math.max(most, ++now);
       await new Promise(resolve => setImmediate(resolve));
       await put(...given);
-      putting.delete(name);
+      now--;
     });
     onTestFinished(() => void vi.restoreAllMocks());
     const runner = server();
     for (let one = 0; one < 8; one++) runner.order({ ...ORDER, by: `user:u${one}` });
     await expect.poll(async () => (await queue.overview()).needs[0]?.waiting, SOON).toBe(8);
     expect(most).toBe(2);
+  });
+
+  test('counts against the quota of its token until a worker begins it', async () => {
+    const { server, claimed, view } = await sentWorld();
+    const runner = server();
+    const order = () => runner.order(ORDER, { quotas: { waiting: 1 } }).run_id;
+    const id = order();
+    expect(order).toThrow('The quota of this token is 1 waiting run.');
+    await claimed();
+    await expect.poll(() => view(runner, id).state, { timeout: 10_000 }).toBe('running');
+    expect(order).not.toThrow();
   });
 
   test('takes no file that workers could not fetch', async () => {
