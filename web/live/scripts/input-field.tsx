@@ -27,7 +27,9 @@ function helpOf(input: ScriptInput): string {
 }
 
 function Control({ input, help }: { readonly input: ScriptInput; readonly help: string }) {
-  const common = { name: input.name, required: input.required === true, 'aria-describedby': help };
+  const isRequired = input.required === true;
+  const hasDefault = input.kind !== 'file' && input.default !== undefined;
+  const common = { name: input.name, required: isRequired, 'aria-describedby': help };
   switch (input.kind) {
     case 'number':
       return (
@@ -43,7 +45,7 @@ function Control({ input, help }: { readonly input: ScriptInput; readonly help: 
     case 'choice':
       return (
         <select {...common}>
-          {input.default === undefined && <option value="">Choose…</option>}
+          {!(isRequired && hasDefault) && <option value="">{isRequired ? 'Choose…' : 'No choice'}</option>}
           {input.choices.map(choice => (
             <option key={choice} value={choice} selected={choice === input.default}>
               {choice}

@@ -53,9 +53,9 @@ function ScriptForm({ script, path }: { readonly script: ScriptCard; readonly pa
   const submit = (event: SubmitEvent): void => {
     event.preventDefault();
     const form = new FormData(event.currentTarget as HTMLFormElement);
-    // A file field without a file sends an empty file, and an empty text means no value.
-    for (const [key, entry] of Array.from(form))
-      if (entry instanceof File ? entry.size === 0 && entry.name === '' : entry === '') form.delete(key);
+    // A file field without a file sends an empty file. An empty text stays: without it, the default would count.
+    for (const [name, entry] of Array.from(form))
+      if (entry instanceof File && entry.size === 0 && entry.name === '') form.delete(name);
     if (key.current === '') key.current = crypto.randomUUID();
     const headers = { 'idempotency-key': key.current };
     const target = `${path}/runs?version=${script.version}`;
