@@ -15,7 +15,7 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await browser.close();
-  closeLauncher();
+  await closeLauncher();
 });
 
 /** The page of a published script with these inputs. */
@@ -55,4 +55,28 @@ test('a user can clear an optional input that has a default', async () => {
     size: null,
     kept: 'as it is',
   });
+});
+
+test('shows why the server refuses a value at its field, and goes there', async () => {
+  const { page, run } = await formOf([
+    { kind: 'text', name: 'word', label: 'Word', default: 'hello' },
+    { kind: 'text', name: 'code', label: 'Code', pattern: '[0-9]+', help: 'From the letter.' },
+  ]);
+  const [word, code] = [page.getByLabel('Word'), page.getByLabel('Code')];
+  const described = (field: typeof code): Promise<string> =>
+    field.evaluate(one => {
+      const ids = one.getAttribute('aria-describedby')?.split(' ') ?? [];
+      return ids.map(id => document.getElementById(id)?.textContent ?? '').join('|');
+    });
+  await code.fill('x');
+  await run.click();
+  await page.getByRole('alert').filter({ hasText: 'The inputs do not fit the script.' }).waitFor();
+  expect(await described(code)).toBe('From the letter.|This text does not have the expected form.');
+  expect(await code.getAttribute('aria-invalid')).toBe('true');
+  expect([await described(word), await word.getAttribute('aria-invalid')]).toEqual(['|', 'false']);
+  await expect.poll(() => code.evaluate(one => one === document.activeElement)).toBe(true);
+  expect(await findings(page)).toEqual([]);
+  await code.fill('42');
+  await run.click();
+  await page.getByText('inputs.json').waitFor();
 });

@@ -1,20 +1,33 @@
 import type { ScriptInput } from '../../../src/contracts/published-script/shape.ts';
 import { Text } from '../../shared/visible.tsx';
 
+interface Props {
+  readonly input: ScriptInput;
+  /** Why the server refused its value. */
+  readonly error: string | undefined;
+}
+
 /** A field for a typed input. The browser checks what it can; the server checks everything. */
-export function InputField({ input }: { readonly input: ScriptInput }) {
+export function InputField({ input, error }: Props) {
   const help = `help-${input.name}`;
+  const fault = `fault-${input.name}`;
+  const described = { 'aria-describedby': `${help} ${fault}`, 'aria-invalid': error !== undefined };
   return (
-    <label>
-      <span>
-        <Text value={input.label} />
-        {input.required === true && <span class="muted"> (required)</span>}
-      </span>
-      <Control input={input} help={help} />
+    <div class="live-field">
+      <label>
+        <span>
+          <Text value={input.label} />
+          {input.required === true && <span class="muted"> (required)</span>}
+        </span>
+        <Control input={input} described={described} />
+      </label>
       <span class="note" id={help}>
         <Text value={helpOf(input)} />
       </span>
-    </label>
+      <span class="live-error" id={fault}>
+        {error !== undefined && <Text value={error} />}
+      </span>
+    </div>
   );
 }
 
@@ -26,10 +39,15 @@ function helpOf(input: ScriptInput): string {
   return `${help} ${types}`.trim();
 }
 
-function Control({ input, help }: { readonly input: ScriptInput; readonly help: string }) {
+interface ControlProps {
+  readonly input: ScriptInput;
+  readonly described: { readonly 'aria-describedby': string; readonly 'aria-invalid': boolean };
+}
+
+function Control({ input, described }: ControlProps) {
   const isRequired = input.required === true;
   const hasDefault = input.kind !== 'file' && input.default !== undefined;
-  const common = { name: input.name, required: isRequired, 'aria-describedby': help };
+  const common = { name: input.name, required: isRequired, ...described };
   switch (input.kind) {
     case 'number':
       return (

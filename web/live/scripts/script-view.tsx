@@ -1,4 +1,4 @@
-import { useRef } from 'preact/hooks';
+import { useEffect, useRef } from 'preact/hooks';
 import type { ScriptCard, ScriptListing } from '../../../src/publish/views.ts';
 import { instant } from '../../shared/format.ts';
 import { Text } from '../../shared/visible.tsx';
@@ -47,7 +47,11 @@ export function ScriptView({ parts: [name = ''] }: ViewProps) {
 }
 
 function ScriptForm({ script, path }: { readonly script: ScriptCard; readonly path: string }) {
-  const { act, error, isBusy } = useAct();
+  const { act, error, fields, isBusy } = useAct();
+  const shown = useRef<HTMLFormElement>(null);
+  useEffect(() => {
+    if (fields.size > 0) shown.current?.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus();
+  }, [fields]);
   // If no answer came, the server may have taken the order. With the same key, it takes it once.
   const key = useRef('');
   const submit = (event: SubmitEvent): void => {
@@ -71,9 +75,9 @@ function ScriptForm({ script, path }: { readonly script: ScriptCard; readonly pa
           <Text value={script.description} />
         </p>
       )}
-      <form class="live-form" onSubmit={submit} onInput={() => (key.current = '')}>
+      <form ref={shown} class="live-form" onSubmit={submit} onInput={() => (key.current = '')}>
         {script.inputs.map(input => (
-          <InputField key={input.name} input={input} />
+          <InputField key={input.name} input={input} error={fields.get(input.name)} />
         ))}
         <div>
           <button type="submit" class="live-button live-main-button" disabled={isBusy}>
