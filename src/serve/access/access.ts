@@ -206,14 +206,16 @@ export class Access {
     await this.#refuseBlocked(incoming);
     const scope = this.#scope;
     const name = cookieName('login', scope);
+    const login = this.#oidc.take(cookieIn(incoming, name), query);
     try {
-      const { person, returnTo } = await this.#oidc.finish(cookieIn(incoming, name), query);
+      const { person, returnTo } = await this.#oidc.finish(login, query);
       const { groups = [], ...rest } = person;
       const begin = { by: 'oidc' as const, ...rest, groups: [...groups], settings: this.#oidc.settingsId };
       const signed = this.#signedIn(person, begin, incoming, correlationId);
       return { ...signed, cookies: [...signed.cookies, setCookie(name, '', 0, scope)], returnTo };
     } catch (error) {
-      await this.#limits.failure(this.#client(incoming));
+      // Only a code that does not prove a person is a guess. A person without a role, or a silent provider, is not.
+      if (error instanceof Fault && error.code === 'login_failed') await this.#limits.failure(this.#client(incoming));
       throw error;
     }
   }

@@ -74,13 +74,24 @@ export class Oidc {
     return { address: address.href, secret };
   }
 
-  /** Ends a sign-in with the query that the provider sent the browser back with. It works once. */
-  async finish(
-    secret: string | undefined,
-    query: string,
-  ): Promise<{ readonly person: Person; readonly returnTo: string }> {
-    const login = secret !== undefined && SECRET_TEXT.test(secret) ? this.#take(secretHash(secret)) : undefined;
-    if (!login) throw new Fault('login_failed', `This sign-in is unknown, too old or already used. ${AGAIN}`);
+  /**
+   * Takes the sign-in that this browser began, if the provider answers it with a code. It works once. Any page can send
+   * a browser here with another state, so that fails without ending the sign-in.
+   */
+  take(secret: string | undefined, query: string): PendingLogin {
+    const sha256 = secret !== undefined && SECRET_TEXT.test(secret) ? secretHash(secret) : '';
+    const login = this.#pending.get(sha256);
+    if (!login || this.#clock.now() - login.startedMs >= LOGIN_MS_MAX)
+      throw new Fault('login_failed', `This sign-in is unknown, too old or already used. ${AGAIN}`);
+    const answer = new URLSearchParams(query);
+    if (answer.get('state') !== login.state) throw invalidAnswer();
+    this.#pending.delete(sha256);
+    if (answer.has('error')) throw invalidAnswer();
+    return login;
+  }
+
+  /** Ends a sign-in with the query that the provider sent the browser back with. */
+  async finish(login: PendingLogin, query: string): Promise<{ readonly person: Person; readonly returnTo: string }> {
     const [client, config] = await this.#client();
     try {
       const tokens = await client.authorizationCodeGrant(config, new URL(`${login.redirectUri}${query}`), {
@@ -97,9 +108,7 @@ export class Oidc {
       return { person: this.#personOf({ ...more, ...told }), returnTo: login.returnTo };
     } catch (cause) {
       if (cause instanceof Fault) throw cause;
-      throw new Fault('login_failed', `The answer of the sign-in provider is not valid for this sign-in. ${AGAIN}`, {
-        cause,
-      });
+      throw invalidAnswer(cause);
     }
   }
 
@@ -128,12 +137,6 @@ export class Oidc {
     // Published scripts may name groups, whatever the rules for roles are.
     const needsEmail = this.#settings.roles.some(({ claim }) => claim !== 'group');
     return claims['groups'] === undefined || (needsEmail && claims['email'] === undefined);
-  }
-
-  #take(sha256: string): PendingLogin | undefined {
-    const login = this.#pending.get(sha256);
-    this.#pending.delete(sha256);
-    return login && this.#clock.now() - login.startedMs < LOGIN_MS_MAX ? login : undefined;
   }
 
   /** The oldest come first, because entries keep their order. */
@@ -174,6 +177,12 @@ export class Oidc {
 
 const CALLBACK = '/login/callback';
 const AGAIN = 'Sign in again.';
+
+function invalidAnswer(cause?: unknown): Fault {
+  return new Fault('login_failed', `The answer of the sign-in provider is not valid for this sign-in. ${AGAIN}`, {
+    cause,
+  });
+}
 
 /** A path of this server, for the way back after a sign-in; `/` for anything else. */
 export function ownPath(text: string, origin: string): string {

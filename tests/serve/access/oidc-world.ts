@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { onTestFinished } from 'vitest';
 // @ts-expect-error The package has no types.
 import { Provider } from 'oidc-provider';
+import type { RateSettings } from '../../../src/serve/access/limits.ts';
 import type { OidcSettings } from '../../../src/serve/access/oidc.ts';
 import { type Answer, newProject, send, type World, world } from './serve-world.ts';
 
@@ -127,6 +128,7 @@ export async function teamServer(
   issuer: string,
   settings: Partial<OidcSettings> = {},
   cwd = newProject(),
+  rates?: RateSettings,
 ): Promise<World> {
   const oidc = {
     issuer,
@@ -136,7 +138,7 @@ export async function teamServer(
     standardRole: 'user' as const,
     ...settings,
   };
-  return world({ cwd, isBehindProxy: true, hosts: ['proctor.example'], oidc });
+  return world({ cwd, isBehindProxy: true, hosts: ['proctor.example'], oidc, ...(rates && { rates }) });
 }
 
 const PROXY = [

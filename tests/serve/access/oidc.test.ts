@@ -6,9 +6,11 @@ import { ownPath } from '../../../src/serve/access/oidc.ts';
 import { groupsOfClaims, parseRoleRule, roleOfClaims } from '../../../src/serve/access/oidc-roles.ts';
 import { publishScript } from '../../../src/verbs/publish/publish.ts';
 import { type Lie, lyingProvider, realProvider, teamServer, throughProvider, visit } from './oidc-world.ts';
-import { cookieOf, type World } from './serve-world.ts';
+import { cookieOf, newProject, type World } from './serve-world.ts';
 
 const ADA = { sub: 'ada', name: 'Ada', email: 'Ada@Example.com', email_verified: true, groups: ['ops', 'all'] };
+/** One client may fail three times. */
+const FEW_FAILURES = { requests: 1_000, anonymous: 1_000, failures: 3 };
 const RULES = ['admin=group:ops', 'runner=domain:example.com'].map(parseRoleRule);
 
 /** Publishes a script for some roles and groups. */
@@ -115,6 +117,41 @@ describe('a sign-in at a real provider', () => {
     const issuer = new URL(address).origin;
     const query = new URLSearchParams({ error: 'access_denied', state: state ?? '', iss: issuer });
     expect((await visit(at, `/login/callback?${query}`, cookie)).code).toBe('login_failed');
+  });
+
+  test('survives a page that sends the browser back with other answers, again and again', async () => {
+    const at = await teamServer(await realProvider(ADA), {}, newProject(), FEW_FAILURES);
+    const { address, cookie } = await begun(at);
+    const back = await throughProvider(address);
+    for (const query of ['', '?state=x', '?code=x&state=x', '?error=access_denied', '?state=x&error=access_denied']) {
+      expect((await visit(at, `/login/callback${query}`, cookie)).code).toBe('login_failed');
+      expect((await visit(at, `/login/callback${query}`)).code).toBe('login_failed');
+    }
+    expect((await visit(at, `${back.pathname}${back.search}`, cookie)).status).toBe(302);
+  });
+
+  test('with wrong codes is stopped after too many of them', async () => {
+    const at = await teamServer(await realProvider(ADA), {}, newProject(), FEW_FAILURES);
+    const codes: (string | undefined)[] = [];
+    for (let tries = 0; tries < 4; tries++) {
+      const { address, cookie } = await begun(at);
+      const back = await throughProvider(address);
+      back.searchParams.set('code', 'x');
+      codes.push((await visit(at, `${back.pathname}${back.search}`, cookie)).code);
+    }
+    expect(codes).toEqual(['login_failed', 'login_failed', 'login_failed', 'too_many_requests']);
+  });
+
+  test('that the provider refuses, or of a person without a role, locks no one out', async () => {
+    const settings = { roles: RULES, standardRole: undefined };
+    const at = await teamServer(await realProvider({ sub: 'eve' }), settings, newProject(), FEW_FAILURES);
+    for (let tries = 0; tries < 4; tries++) {
+      const { address, cookie } = await begun(at);
+      const back = await throughProvider(address);
+      if (tries % 2 === 0) back.searchParams.set('error', 'access_denied');
+      const { code } = await visit(at, `${back.pathname}${back.search}`, cookie);
+      expect(code).toBe(tries % 2 === 0 ? 'login_failed' : 'no_role');
+    }
   });
 
   test('of a person without a role is refused if the default is none', async () => {
