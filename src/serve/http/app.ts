@@ -84,6 +84,8 @@ async function act(server: Server, route: Route, context: ServerContext, seen: S
   const value = await route.act(input, asking);
   seen.note?.end('done', undefined, route.made?.(value));
   if (value instanceof Streamed) {
+    // After `close` has been emitted, nothing would ever end the stream.
+    if (outgoing.destroyed) return RESPONSE_ALREADY_SENT;
     for (const [name, text] of Object.entries(securityHeaders('api'))) outgoing.setHeader(name, text);
     outgoing.once(
       'close',

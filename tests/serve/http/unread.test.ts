@@ -1,15 +1,16 @@
 import { once } from 'node:events';
 import type { Server as HttpServer } from 'node:http';
-import { type AddressInfo, connect } from 'node:net';
+import { type AddressInfo, connect, type Socket } from 'node:net';
 import { createAdaptorServer } from '@hono/node-server';
 import { expect, onTestFinished, test } from 'vitest';
 import { appOf } from '../../../src/serve/http/app.ts';
-import { Content, type RouteContext, route } from '../../../src/serve/http/route.ts';
+import { Content, Streamed, type RouteContext, route } from '../../../src/serve/http/route.ts';
 import type { Server } from '../../../src/serve/http/server.ts';
 
-/** A server with one route, which answers with a stream once `before` resolves. */
+/** A server with a download and a live view, which answer once `before` resolves. */
 async function streaming(before: (asking: RouteContext) => Promise<unknown>) {
   const streams = { opened: 0, cancelled: 0 };
+  const views = { asked: 0, started: 0, watched: 0 };
   const download = route({
     name: 'download',
     method: 'GET',
@@ -23,18 +24,38 @@ async function streaming(before: (asking: RouteContext) => Promise<unknown>) {
       return new Content(new ReadableStream({ cancel: () => void streams.cancelled++ }), { 'content-length': '5' });
     },
   });
+  const view = route({
+    name: 'view',
+    method: 'GET',
+    path: '/view',
+    role: 'user',
+    why: 'Shows what happens.',
+    gives: { media: 'text/event-stream' },
+    act: async (_, asking) => {
+      await before(asking);
+      views.asked++;
+      return new Streamed(to => {
+        views.started++;
+        to.end();
+      });
+    },
+  });
   const access = {
     checkHost: () => {},
-    identify: async () => undefined,
+    identify: async () => ({ id: 'a', name: 'a', role: 'user', via: 'token' }),
     checkRate: async () => {},
     checkOrigin: () => {},
+    watch: () => {
+      views.watched++;
+      return () => void views.watched--;
+    },
   };
-  const app = appOf({ access } as unknown as Server, [download]);
+  const app = appOf({ access } as unknown as Server, [download, view]);
   const http = createAdaptorServer({ fetch: app.fetch }) as HttpServer;
   http.listen(0, '127.0.0.1');
   await once(http, 'listening');
   onTestFinished(() => void http.close());
-  return { port: (http.address() as AddressInfo).port, streams };
+  return { port: (http.address() as AddressInfo).port, streams, views };
 }
 
 test('a HEAD request leaves no file open', async () => {
@@ -45,10 +66,26 @@ test('a HEAD request leaves no file open', async () => {
 });
 
 test('a client that goes away before its answer leaves no file open', async () => {
-  const { port, streams } = await streaming(async ({ incoming }) => {
-    client.destroy();
-    await new Promise(resolve => (incoming as unknown as NodeJS.EventEmitter).once('close', resolve));
-  });
+  const { port, streams } = await streaming(async ({ incoming }) => gone(client, incoming));
   const client = connect(port, '127.0.0.1', () => client.write('GET /file HTTP/1.1\r\nhost: here\r\n\r\n'));
   await expect.poll(() => streams).toEqual({ opened: 1, cancelled: 1 });
 });
+
+test('a client that goes away before its live view leaves no watch behind', async () => {
+  const { port, views } = await streaming(async ({ incoming }) => gone(client, incoming));
+  const client = connect(port, '127.0.0.1', () => client.write('GET /view HTTP/1.1\r\nhost: here\r\n\r\n'));
+  await expect.poll(() => views).toEqual({ asked: 1, started: 0, watched: 0 });
+});
+
+test('a live view that ends is no longer watched', async () => {
+  const { port, views } = await streaming(async () => {});
+  expect((await fetch(`http://127.0.0.1:${port}/view`)).status).toBe(200);
+  await expect.poll(() => views).toEqual({ asked: 1, started: 1, watched: 0 });
+});
+
+/** Waits until the server knows that the client has left. */
+async function gone(client: Socket, incoming: RouteContext['incoming']): Promise<void> {
+  const closed = new Promise(resolve => (incoming as unknown as NodeJS.EventEmitter).once('close', resolve));
+  client.destroy();
+  await closed;
+}
