@@ -6,7 +6,7 @@ import type { Access } from '../access/access.ts';
 import { LiveHub } from '../live/hub.ts';
 import { ScriptLive } from '../live/script-live.ts';
 import type { ServerLog } from '../operation/log.ts';
-import { uploadSlots, viewerSlots } from '../operation/slots.ts';
+import { packSlots, uploadSlots, viewerSlots } from '../operation/slots.ts';
 import type { ServerMetrics } from '../operation/metrics.ts';
 import type { Ordering } from '../orders/open-orders.ts';
 import { ScriptRunner, type ScriptWorkers } from '../orders/script-runner.ts';
@@ -43,6 +43,7 @@ export class Server {
   readonly uploads = uploadSlots(4, 2);
   /** Forms and orders above 1 MiB, of up to 256 MiB each. */
   readonly largeBodies = uploadSlots(32, 8);
+  readonly packs = packSlots(8, 4);
   /** Streams of events that are open. */
   readonly viewers = viewerSlots();
   readonly live = new LiveHub();

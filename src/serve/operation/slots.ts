@@ -53,6 +53,14 @@ export const uploadSlots = (max: number, perIdentity: number): ClientSlots =>
     busy: () => new BusyFault('too_many_uploads', 'Too many uploads are under way. Try again in a few seconds.', 5),
   });
 
+/** For packs, which are made on the disk of the server. */
+export const packSlots = (max: number, perIdentity: number): ClientSlots =>
+  new ClientSlots({
+    max,
+    perIdentity,
+    busy: () => new BusyFault('too_many_packs', 'Too many packs are under way. Try again in a few seconds.', 5),
+  });
+
 /** For streams that stay open as long as somebody looks. */
 export const viewerSlots = (max = 1_000, perIdentity = 250): ClientSlots =>
   new ClientSlots({

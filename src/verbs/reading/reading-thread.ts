@@ -25,6 +25,8 @@ const READINGS = {
     (await import('../evidence/ledger-facts.ts')).ledgerFacts(input),
   upload: async (input: { readonly file: string; readonly cwd: string }) =>
     (await import('../evidence/upload-verdict.ts')).uploadVerdict(input),
+  pack: async ({ folder, cwd, out }: { readonly folder: string; readonly cwd: string; readonly out: string }) =>
+    (await import('../pack.ts')).packRun(folder, { cwd, out }),
   report: async (input: ReportSubject) => (await import('./suite-readings.ts')).reportJson(input),
   cases: async (input: ReportSubject & { readonly query: CaseQuery }) =>
     (await import('./suite-readings.ts')).listedCasesJson(input),

@@ -10,8 +10,12 @@ import type { ReadingAnswer, Readings } from './reading-thread.ts';
  */
 export class ReadingThreads {
   readonly #threads = Array.from({ length: THREADS }, newThread);
-  /** Comparing, and verifying an upload, may take minutes. Each has a thread, so it delays only its own kind. */
-  readonly #apart: Partial<Record<keyof Readings, ReadingThread>> = { compare: newThread(), upload: newThread() };
+  /** Comparing, packing, and verifying an upload may take minutes. Each has a thread, so it delays only its own kind. */
+  readonly #apart: Partial<Record<keyof Readings, ReadingThread>> = {
+    compare: newThread(),
+    pack: newThread(),
+    upload: newThread(),
+  };
 
   /** `near`: the same text gets the same thread, which keeps what it read last. */
   async read<Name extends keyof Readings>(
