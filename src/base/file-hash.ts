@@ -27,10 +27,23 @@ export function openHash(fd: number): ContentHash {
   return `sha256:${hash.digest('hex')}`;
 }
 
+/** Like `fileHash`, but other work in this process gets its turn. */
+export async function fileHashInTurns(file: string): Promise<ContentHash | undefined> {
+  const fd = openRegular(file);
+  if (fd === undefined) return undefined;
+  try {
+    return await hashInTurns(fd);
+  } catch {
+    return undefined;
+  } finally {
+    closeSync(fd);
+  }
+}
+
 /** The hash of a whole open file of any size, read in pieces, so that other work in this process gets its turn. */
 export async function hashInTurns(fd: number): Promise<ContentHash> {
   const hash = createHash('sha256');
-  const piece = Buffer.allocUnsafe(PIECE_BYTES);
+  const piece = Buffer.allocUnsafe(Math.min(PIECE_BYTES, fstatSync(fd).size + 1));
   for (let at = 0; ; ) {
     const { bytesRead } = await read(fd, piece, 0, piece.length, at);
     if (bytesRead === 0) return `sha256:${hash.digest('hex')}`;

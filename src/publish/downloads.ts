@@ -1,6 +1,7 @@
 import { closeSync, createReadStream } from 'node:fs';
-import { openHash } from '../base/file-hash.ts';
+import { hashInTurns } from '../base/file-hash.ts';
 import { Fault } from '../base/fault.ts';
+import { printable } from '../base/printable.ts';
 import { openRegularBelow } from '../base/regular.ts';
 import type { SealedFile } from '../contracts/seal/index.ts';
 import { archivePath, uniqueNames } from './file-names.ts';
@@ -30,16 +31,21 @@ function dispositionOf(name: string): string {
 }
 
 /** The bytes of an output file of a sealed run, if they are still the sealed ones. */
-export function outputStream(folder: string, { path: file, sha256 }: SealedFile): ReadableStream<Uint8Array> {
+export async function outputStream(folder: string, file: SealedFile): Promise<ReadableStream<Uint8Array>> {
+  return fileStream(await openSealed(folder, file), file.bytes);
+}
+
+/** Opens a file whose bytes are the sealed ones. */
+async function openSealed(folder: string, { path: file, sha256 }: SealedFile): Promise<number> {
   const fd = openRegularBelow(folder, file);
-  if (fd === undefined) throw gone();
+  if (fd === undefined) throw gone(file);
   try {
-    if (openHash(fd) !== sha256) throw gone();
+    if ((await hashInTurns(fd)) !== sha256) throw gone(file);
+    return fd;
   } catch (error) {
     closeSync(fd);
     throw error;
   }
-  return fileStream(fd);
 }
 
 /** The first bytes of an open file, which is closed at the end. A file that grows must not exceed its stated length. */
@@ -62,23 +68,34 @@ export function fileStream(fd: number, bytes = Number.POSITIVE_INFINITY): Readab
   });
 }
 
-function gone(): Fault {
-  return new Fault('output_gone', 'The file is no longer there as the run left it.');
+function gone(file: string): Fault {
+  return new Fault('output_gone', `${printable(nameOf(file))} is no longer there as the run left it.`);
 }
 
-/** All files of a run as one archive. The same files give the same bytes. */
-export function archiveOf(
+const nameOf = (file: string): string => file.replace(/^output\//, '');
+
+/**
+ * All files of a run as one archive. The same files give the same bytes. Every file is compared with its seal before
+ * the first byte is sent, so that a changed one can be named, and again while it is sent.
+ */
+export async function archiveOf(
   folder: string,
   files: readonly SealedFile[],
-): { readonly bytes: number; readonly stream: ReadableStream<Uint8Array> } {
-  const names = uniqueNames(files.map(({ path: file }) => archivePath(file.replace(/^output\//, ''))));
-  const entries = files.map((file, index) => ({ name: names[index] as string, bytes: file.bytes, file }));
+): Promise<{ readonly bytes: number; readonly stream: ReadableStream<Uint8Array> }> {
+  const names = uniqueNames(files.map(({ path: file }) => archivePath(nameOf(file))));
+  const entries = files.map((file, index) => ({
+    name: names[index] as string,
+    bytes: file.bytes,
+    sha256: file.sha256,
+    file,
+  }));
   const bytes = zipSize(entries);
   if (bytes > ARCHIVE_BYTES_MAX || entries.length > ARCHIVE_FILES_MAX)
     throw new Fault('archive_too_large', 'The files are too large for one archive. Download them one by one.');
+  for (const file of files) closeSync(await openSealed(folder, file));
   const pieces = zipOf(entries, ({ file }) => {
     const fd = openRegularBelow(folder, file.path);
-    if (fd === undefined) throw gone();
+    if (fd === undefined) throw gone(file.path);
     return fd;
   });
   return {

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { closeSync } from 'node:fs';
 import { crc32 } from 'node:zlib';
 import { readChunk } from '../base/chunk.ts';
@@ -6,6 +7,7 @@ export interface ZipEntry {
   /** Relative, with `/` as the separator. */
   readonly name: string;
   readonly bytes: number;
+  readonly sha256: string;
 }
 
 /**
@@ -22,7 +24,7 @@ export function* zipOf<Entry extends ZipEntry>(
     const name = Buffer.from(entry.name);
     const head = Buffer.concat([localHead(name.length), name]);
     yield head;
-    const crc = yield* bytesOf(open(entry), entry.bytes);
+    const crc = yield* bytesOf(open(entry), entry);
     const tail = descriptor(crc, entry.bytes);
     yield tail;
     directory.push(centralHead(name.length, crc, entry.bytes, offset), name);
@@ -39,8 +41,9 @@ export function zipSize(entries: readonly ZipEntry[]): number {
   return entries.reduce((sum, { name, bytes }) => sum + each + 2 * Buffer.byteLength(name) + bytes, ENDING_BYTES);
 }
 
-/** Yields exactly `bytes` bytes, and returns their checksum. Throws if the file has another size. */
-function* bytesOf(fd: number, bytes: number): Generator<Uint8Array, number, undefined> {
+/** Yields the bytes of an entry, and returns their checksum. Throws if the file has other bytes. */
+function* bytesOf(fd: number, { bytes, sha256 }: ZipEntry): Generator<Uint8Array, number, undefined> {
+  const hash = createHash('sha256');
   let crc = 0;
   let left = bytes;
   try {
@@ -48,9 +51,11 @@ function* bytesOf(fd: number, bytes: number): Generator<Uint8Array, number, unde
       const chunk = Buffer.allocUnsafe(64 * 1024);
       const length = readChunk(fd, chunk);
       left -= length;
-      if (left < 0 || (length === 0 && left > 0)) throw new Error('A file changed while it was archived.');
+      const isChanged = length === 0 && (left > 0 || `sha256:${hash.digest('hex')}` !== sha256);
+      if (left < 0 || isChanged) throw new Error('A file changed while it was archived.');
       if (length === 0) return crc;
       const piece = chunk.subarray(0, length);
+      hash.update(piece);
       crc = crc32(piece, crc);
       yield piece;
     }

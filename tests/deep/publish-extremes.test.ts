@@ -55,7 +55,10 @@ describe('a hostile published script', () => {
     expect(view.files).toHaveLength(1_000);
     expect(view.files_omitted).toBe(2_000);
     const file = path.join(world.cwd, 'all.zip');
-    writeFileSync(file, Buffer.from(await new Response(downloadArchive(world.cwd, runId).stream).arrayBuffer()));
+    writeFileSync(
+      file,
+      Buffer.from(await new Response((await downloadArchive(world.cwd, runId)).stream).arrayBuffer()),
+    );
     const counts = 'import sys,zipfile; print(len(zipfile.ZipFile(sys.argv[1]).namelist()))';
     expect(execFileSync('python3', ['-c', counts, file], { encoding: 'utf8' })).toBe('3000\n');
   });
@@ -76,7 +79,7 @@ describe('a hostile published script', () => {
     const { view, world, runId } = await ran("printf x > 'output/a;b%0d%0aSet-Cookie=x (1).html'");
     const [file] = view.files;
     if (!file) throw new Error('the file is not listed');
-    const { headers } = downloadOutput(world.cwd, runId, file.path);
+    const { headers } = await downloadOutput(world.cwd, runId, file.path);
     expect(headers['content-disposition']).toMatch(/^attachment; filename="[ -~]+"; filename\*=UTF-8''[\w%.-]+$/);
     expect(headers['content-type']).toBe('application/octet-stream');
   });

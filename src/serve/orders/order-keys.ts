@@ -1,19 +1,24 @@
 import { Fault } from '../../base/fault.ts';
-import { fileHash } from '../../base/file-hash.ts';
+import { fileHashInTurns } from '../../base/file-hash.ts';
 import { contentHash } from '../../base/hash.ts';
 import type { PublishedOrder } from '../../verbs/publish/run-published.ts';
 
 /** The key with which a client repeats an order, and the hash of the whole order. */
 export type OrderKey = NonNullable<PublishedOrder['repeat']>;
 
+export async function orderKeyOf(
+  { name, version, values = {}, files = [] }: PublishedOrder,
+  key: string,
+): Promise<OrderKey> {
+  const uploads: { field: string; name: string; sha256: string | null }[] = [];
+  for (const { field, name: called, file } of files)
+    uploads.push({ field, name: called, sha256: (await fileHashInTurns(file)) ?? null });
+  return { key, digest: contentHash({ name, version: version ?? null, values, uploads }) };
+}
+
 /** The newest orders of published scripts by the keys that their clients chose. */
 export class OrderKeys {
   readonly #known = new Map<string, { readonly runId: string; readonly digest: string }>();
-
-  of({ name, version, values = {}, files = [] }: PublishedOrder, key: string): OrderKey {
-    const uploads = files.map(one => ({ field: one.field, name: one.name, sha256: fileHash(one.file) ?? null }));
-    return { key, digest: contentHash({ name, version: version ?? null, values, uploads }) };
-  }
 
   has(by: string, key: string): boolean {
     return this.#known.has(nameOf(by, key));

@@ -9,7 +9,7 @@ import { cancelStaged, type PublishedOrder, runStaged, stagePublished } from '..
 import type { ServerLog } from '../operation/log.ts';
 import { LeftRuns } from './left-runs.ts';
 import type { TokenQuotas } from '../access/identity.ts';
-import { OrderKeys } from './order-keys.ts';
+import { type OrderKey, OrderKeys } from './order-keys.ts';
 import { refuseFull } from './order-terms.ts';
 import { openScriptOrders } from './script-orders.ts';
 import { type SendsScripts, SentScripts } from './sent-scripts.ts';
@@ -41,7 +41,7 @@ interface ScriptRunnerOptions {
 
 interface Ordering {
   /** With it, a client can send the same order again. */
-  readonly key?: string | undefined;
+  readonly repeat?: OrderKey | undefined;
   /** Refuses a new order that the person may not make. */
   readonly check?: () => void;
   /** Those of the token of the person. */
@@ -84,9 +84,8 @@ export class ScriptRunner {
    */
   order(
     order: PublishedOrder & { readonly by: string },
-    { key, check, quotas }: Ordering = {},
+    { repeat, check, quotas }: Ordering = {},
   ): { readonly run_id: string; readonly position: number | null } {
-    const repeat = key === undefined ? undefined : this.#keys.of(order, key);
     const known = repeat && this.#keys.find(order.by, repeat);
     if (known !== undefined) return this.#ordered(known);
     check?.();

@@ -80,9 +80,9 @@ const downloadScriptFileRoute = route({
   params: record({ ...params.shape, file: z.string().check(z.minLength(1), z.maxLength(4_096)) }),
   gives: { media: '*/*' },
   refuses: { no_output: 404, output_gone: 404 },
-  act: (input, asking) => {
+  act: async (input, asking) => {
     checkOwn(input.params.run_id, asking, 'viewer');
-    const { headers, stream } = downloadOutput(asking.server.cwd, input.params.run_id, input.params.file);
+    const { headers, stream } = await downloadOutput(asking.server.cwd, input.params.run_id, input.params.file);
     return new Content(stream, headers);
   },
 });
@@ -96,9 +96,9 @@ const downloadScriptArchiveRoute = route({
   params,
   gives: { media: 'application/zip' },
   refuses: { no_output: 404, output_gone: 404, archive_too_large: 413 },
-  act: (input, asking) => {
+  act: async (input, asking) => {
     checkOwn(input.params.run_id, asking, 'viewer');
-    const { headers, stream } = downloadArchive(asking.server.cwd, input.params.run_id);
+    const { headers, stream } = await downloadArchive(asking.server.cwd, input.params.run_id);
     return new Content(stream, headers);
   },
 });

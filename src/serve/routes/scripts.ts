@@ -21,6 +21,7 @@ import { idempotencyKey } from '../http/input.ts';
 import { type ReceivedForm, receiveForm } from '../http/multipart.ts';
 import { madeRun, route } from '../http/route.ts';
 import type { Server } from '../http/server.ts';
+import { orderKeyOf } from '../orders/order-keys.ts';
 import { takeForBody } from '../http/uploads.ts';
 
 const name = () => matching(SCRIPT_NAME, 'the name of a script');
@@ -201,13 +202,16 @@ const runPublishedRoute = route({
       if (repeated) throw new Fault('invalid_input', 'The form has a field twice.');
       const values = Object.fromEntries(form.texts);
       const { version } = query;
-      const order = { name: params.name, values, files: form.files, by: who.id };
+      const order = {
+        name: params.name,
+        values,
+        files: form.files,
+        by: who.id,
+        ...(version !== undefined && { version }),
+      };
+      const repeat = key === undefined ? undefined : await orderKeyOf(order, key);
       // `check` again, because another version may have become current during the upload.
-      return server.scripts.order(version === undefined ? order : { ...order, version }, {
-        key,
-        check,
-        quotas: who.quotas,
-      });
+      return server.scripts.order(order, { repeat, check, quotas: who.quotas });
     } finally {
       form.drop();
     }

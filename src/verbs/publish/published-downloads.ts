@@ -12,20 +12,23 @@ export interface Download {
   readonly stream: ReadableStream<Uint8Array>;
 }
 
-/** One output file of a run of a published script. Throws if it is withheld, expired or not there. */
-export function downloadOutput(cwd: string, runId: string, file: string): Download {
+/** One output file of a run of a published script. Rejects if it is withheld, expired or not there. */
+export async function downloadOutput(cwd: string, runId: string, file: string): Promise<Download> {
   const { folder, offered } = offeredOutputs(cwd, runId);
   const found = offered.find(({ view }) => view.path === file);
   if (!found) throw new Fault('no_output', 'There is no such file, or it is not offered for download.');
   const { view, sealed } = found;
-  return { headers: downloadHeaders(view.name, view.media_type, view.bytes), stream: outputStream(folder, sealed) };
+  return {
+    headers: downloadHeaders(view.name, view.media_type, view.bytes),
+    stream: await outputStream(folder, sealed),
+  };
 }
 
-/** All offered files of a run as one zip. */
-export function downloadArchive(cwd: string, runId: string): Download {
+/** All offered files of a run as one zip. Rejects if one is not as it was sealed. */
+export async function downloadArchive(cwd: string, runId: string): Promise<Download> {
   const { folder, offered, name } = offeredOutputs(cwd, runId);
   if (offered.length === 0) throw new Fault('no_output', 'The run has no files to download.');
-  const { bytes, stream } = archiveOf(
+  const { bytes, stream } = await archiveOf(
     folder,
     offered.map(({ sealed }) => sealed),
   );

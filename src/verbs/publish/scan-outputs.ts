@@ -1,7 +1,7 @@
 import path from 'node:path';
 import { clip } from '../../base/clip.ts';
 import { instantText, systemClock } from '../../base/clock.ts';
-import { fileHash } from '../../base/file-hash.ts';
+import { fileHashInTurns } from '../../base/file-hash.ts';
 import { printable } from '../../base/printable.ts';
 import { type CommandEnd, runOperatorCommand } from '../../execute/host/operator-command.ts';
 import { noteRun, type ScannedLine } from '../../publish/script-runs.ts';
@@ -27,7 +27,7 @@ export async function scanOutputs(
       scan.map(word => (word === '{file}' ? place : word)),
       scanTimeoutMs,
     );
-    const why = fileHash(place) === sha256 ? reasonOf(end) : 'The file changed while it was scanned.';
+    const why = (await fileHashInTurns(place)) === sha256 ? reasonOf(end) : 'The file changed while it was scanned.';
     files.push({ path: file, sha256, verdict: why === null ? 'offered' : 'withheld', why });
     // Exit code 1 is an answer. Everything else means that the command does not work.
     if (why !== null && !(end.how === 'exited' && end.code === 1))

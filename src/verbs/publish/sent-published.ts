@@ -1,15 +1,15 @@
-import { closeSync, createReadStream, existsSync, fstatSync, readdirSync, renameSync, rmSync } from 'node:fs';
+import { createReadStream, existsSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { Readable } from 'node:stream';
 import { syncFolder, writeAtomic } from '../../base/atomic.ts';
 import { canonicalize } from '../../base/canonical.ts';
 import { instantText, systemClock } from '../../base/clock.ts';
 import { Fault } from '../../base/fault.ts';
-import { hashInTurns } from '../../base/file-hash.ts';
+import { fileHashInTurns } from '../../base/file-hash.ts';
 import { bytesHash, type ContentHash } from '../../base/hash.ts';
 import { readJson } from '../../base/json.ts';
 import { makeFolders } from '../../base/private.ts';
-import { openRegular, readRegular } from '../../base/regular.ts';
+import { readRegular } from '../../base/regular.ts';
 import { attemptKey } from '../../contracts/attempt-key.ts';
 import { bareNameOf, PUBLISHED_CASE, type PublishedRequest } from '../../contracts/published-request/index.ts';
 import { runner } from '../../contracts/runner/index.ts';
@@ -86,13 +86,10 @@ function capsNote(caps: ReturnType<typeof capsFrom>): PublishedRequest['caps'] {
 }
 
 async function inputIn(staged: string, name: string): Promise<PublishedRequest['inputs'][number]> {
-  const fd = openRegular(path.join(staged, name));
-  if (fd === undefined) throw new Fault('upload_failed', 'An uploaded file cannot be read.');
-  try {
-    return { name, sha256: await hashInTurns(fd), bytes: fstatSync(fd).size };
-  } finally {
-    closeSync(fd);
-  }
+  const file = path.join(staged, name);
+  const sha256 = await fileHashInTurns(file);
+  if (sha256 === undefined) throw new Fault('upload_failed', 'An uploaded file cannot be read.');
+  return { name, sha256, bytes: statSync(file).size };
 }
 
 async function putFile(store: BlobStore, sha256: string, bytes: number, file: string): Promise<void> {

@@ -185,7 +185,7 @@ describe('downloads', () => {
 
   test('are attachments that no browser shows', async () => {
     const { world, runId, result } = await finished("echo '<script>alert(1)</script>' > 'output/Größe 50%.html'");
-    const { headers, stream } = downloadOutput(world.cwd, runId, 'Größe 50%.html');
+    const { headers, stream } = await downloadOutput(world.cwd, runId, 'Größe 50%.html');
     expect(headers).toMatchObject({
       'content-type': 'application/octet-stream',
       'content-disposition': `attachment; filename="Gr__e 50_.html"; filename*=UTF-8''Gr%C3%B6%C3%9Fe%2050%25.html`,
@@ -197,7 +197,34 @@ describe('downloads', () => {
     for (const file of ['../result.json', 'nothing', '../evidence/internal/log.ndjson', ''])
       expect(await faultOf(() => downloadOutput(world.cwd, runId, file))).toMatch(/^no_output: /);
     writeFileSync(path.join(result.folder, 'output', 'Größe 50%.html'), 'changed');
-    expect(await faultOf(() => downloadOutput(world.cwd, runId, 'Größe 50%.html'))).toMatch(/^output_gone: /);
+    expect(await faultOf(() => downloadOutput(world.cwd, runId, 'Größe 50%.html'))).toBe(
+      'output_gone: Größe 50%.html is no longer there as the run left it.',
+    );
+  });
+
+  test('name the changed file that keeps an archive from being sent', async () => {
+    const { world, result, runId } = await finished(
+      'mkdir output/sub; printf one > output/a; printf two > output/sub/b',
+    );
+    const changed = path.join(result.folder, 'output', 'sub', 'b');
+    // As long as before, so that only its bytes tell.
+    writeFileSync(changed, 'TWO');
+    const gone = 'output_gone: sub/b is no longer there as the run left it.';
+    expect(await faultOf(() => downloadArchive(world.cwd, runId))).toBe(gone);
+    rmSync(changed);
+    expect(await faultOf(() => downloadArchive(world.cwd, runId))).toBe(gone);
+  });
+
+  test('break off an archive whose file changes while it is sent', async () => {
+    const { world, result, runId } = await finished('printf one > output/a; printf two > output/b');
+    const { headers, stream } = await downloadArchive(world.cwd, runId);
+    writeFileSync(path.join(result.folder, 'output', 'b'), 'TWO');
+    const sent: Uint8Array[] = [];
+    const reading = async (): Promise<void> => {
+      for await (const piece of stream) sent.push(piece);
+    };
+    await expect(reading()).rejects.toThrow('A file changed while it was archived.');
+    expect(Buffer.concat(sent).length).toBeLessThan(Number(headers['content-length']));
   });
 
   test('as one archive are the same bytes every time, and other programs can read them', async () => {
@@ -206,7 +233,7 @@ describe('downloads', () => {
     );
     const [first, second] = await Promise.all(
       [1, 2].map(async () => {
-        const { headers, stream } = downloadArchive(world.cwd, runId);
+        const { headers, stream } = await downloadArchive(world.cwd, runId);
         const bytes = await bytesOf(stream);
         expect(headers['content-length']).toBe(String(bytes.length));
         return bytes;
@@ -257,7 +284,7 @@ describe('the scan command', () => {
     ]);
     expect(warnings).toHaveLength(2);
     expect(await faultOf(() => downloadOutput(world.cwd, runId, 'virus.txt'))).toMatch(/^no_output: /);
-    const { stream } = downloadArchive(world.cwd, runId);
+    const { stream } = await downloadArchive(world.cwd, runId);
     expect((await bytesOf(stream)).includes('virus')).toBe(false);
     // Without the command, a file that was withheld stays withheld.
     rmSync(SCAN_FILE);
