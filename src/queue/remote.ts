@@ -98,10 +98,9 @@ export class RemoteQueue implements Queue {
     return [...naming, ...stored].flatMap(claim => this.#tickets.get(claim) ?? []);
   }
 
-  /** The ticket that lets this worker store a blob: any claim that it holds. */
-  ticketToWrite(): string | undefined {
-    const claim = [...this.#held].at(-1);
-    return claim && this.#tickets.get(claim);
+  /** The tickets that let this worker store a blob: any claim that it holds, the last one first. */
+  ticketsToWrite(): string[] {
+    return [...this.#held].reverse().flatMap(claim => this.#tickets.get(claim) ?? []);
   }
 
   /** A server does not tell. The worker finds out when it beats. */

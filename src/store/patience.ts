@@ -7,11 +7,15 @@ export async function patiently<Value>(act: () => Promise<Value>, signal: AbortS
     try {
       return await act();
     } catch (error) {
-      const isAway = error instanceof Fault && error.code === 'store_unavailable';
-      if (!isAway || tries >= TRIES || signal.aborted) throw error;
+      if (!isStoreAway(error) || tries >= TRIES || signal.aborted) throw error;
       await wait(PAUSE_MS, undefined, { signal }).catch(() => undefined);
     }
   }
+}
+
+/** Whether the same call may work later. */
+export function isStoreAway(error: unknown): boolean {
+  return error instanceof Fault && error.code === 'store_unavailable';
 }
 
 const TRIES = 30;

@@ -9,7 +9,7 @@ import { storedName, verified } from './verified.ts';
 export interface BlobTickets {
   /** Most likely first. */
   ticketsToRead(digest: ContentHash): readonly string[];
-  ticketToWrite(): string | undefined;
+  ticketsToWrite(): readonly string[];
 }
 
 /** The blobs of a server, as far as the claims of this worker open them. */
@@ -26,23 +26,20 @@ export class RemoteStore implements BlobStore {
   async put(digest: ContentHash, bytes: AsyncIterable<Uint8Array>, bytesMax: number): Promise<void> {
     const pieces: Uint8Array[] = [];
     for await (const piece of verified(digest, bytes, Math.min(bytesMax, REMOTE_BLOB_BYTES_MAX))) pieces.push(piece);
-    const response = await this.#send('PUT', digest, this.#tickets.ticketToWrite(), Buffer.concat(pieces));
-    await discard(response);
-    if (!response.ok) throw refused(response.status);
+    const body = Buffer.concat(pieces);
+    const response = await this.#sendWithAny('PUT', digest, this.#tickets.ticketsToWrite(), body);
+    if (!response) throw new Fault('store_rights', 'Only a worker that makes an attempt can use the store.');
+    if (!response.ok) throw await refusalToStore(response);
+    await textOf(response);
   }
 
   async get(digest: ContentHash): Promise<AsyncIterable<Uint8Array> | undefined> {
     storedName(digest);
-    let status = 404;
-    for (const ticket of this.#tickets.ticketsToRead(digest)) {
-      const response = await this.#send('GET', digest, ticket);
-      if (response.ok) return verified(digest, answerPieces(response, { faultOf: unreachable }), REMOTE_BLOB_BYTES_MAX);
-      await discard(response);
-      ({ status } = response);
-      if (status !== FORBIDDEN) break;
-    }
-    if (status === 404) return undefined;
-    throw refused(status);
+    const response = await this.#sendWithAny('GET', digest, this.#tickets.ticketsToRead(digest));
+    if (response?.ok) return verified(digest, answerPieces(response, { faultOf: unreachable }), REMOTE_BLOB_BYTES_MAX);
+    if (response) await textOf(response);
+    if (!response || response.status === 404) return undefined;
+    throw refused(response.status);
   }
 
   async missing(): Promise<never> {
@@ -53,8 +50,23 @@ export class RemoteStore implements BlobStore {
     throw new Fault('store_rights', 'A worker cannot remove the blobs of a server.');
   }
 
-  async #send(method: string, digest: ContentHash, ticket: string | undefined, body?: Buffer): Promise<Response> {
-    if (ticket === undefined) throw new Fault('store_rights', 'Only a worker that makes an attempt can use the store.');
+  /** The server refuses the ticket of a claim that was lost, so the next one gets a try. */
+  async #sendWithAny(
+    method: string,
+    digest: ContentHash,
+    tickets: readonly string[],
+    body?: Buffer,
+  ): Promise<Response | undefined> {
+    let response: Response | undefined;
+    for (const ticket of tickets) {
+      if (response) await textOf(response);
+      response = await this.#send(method, digest, ticket, body);
+      if (response.status !== FORBIDDEN) break;
+    }
+    return response;
+  }
+
+  async #send(method: string, digest: ContentHash, ticket: string, body?: Buffer): Promise<Response> {
     const headers = { 'proctor-claim': ticket, ...(body && { 'content-type': 'application/octet-stream' }) };
     try {
       return await this.#client.send(method, `/v1/blobs/${storedName(digest)}`, {
@@ -68,9 +80,32 @@ export class RemoteStore implements BlobStore {
   }
 }
 
-async function discard(response: Response): Promise<void> {
-  await answerText(response, REFUSAL_BYTES_MAX).catch(() => undefined);
+async function refusalToStore(response: Response): Promise<Fault> {
+  const code = codeIn(await textOf(response));
+  const why = REFUSALS.get(code);
+  return why === undefined ? refused(response.status) : new Fault(code, why);
 }
+
+async function textOf(response: Response): Promise<string> {
+  return (await answerText(response, REFUSAL_BYTES_MAX).catch(() => undefined)) ?? '';
+}
+
+function codeIn(text: string): string {
+  try {
+    const { error } = (JSON.parse(text) ?? {}) as { error?: { code?: unknown } };
+    return String(error?.code);
+  } catch {
+    return '';
+  }
+}
+
+/** What only the operator of the server can change, by the code of its refusal. */
+const REFUSALS: ReadonlyMap<string, string> = new Map([
+  ['no_store', 'The server has no store. Its operator can start it with --store.'],
+  ['store_rights', 'The store of the server refuses access. Its operator must check its credentials and their rights.'],
+  ['store_bucket', 'The store of the server has no such bucket. Its operator must create it.'],
+  ['store_failed', 'The store of the server rejects requests. Its operator must check its address and region.'],
+]);
 
 function unreachable(cause: unknown): Fault {
   if (cause instanceof Fault) return cause;

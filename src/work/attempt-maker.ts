@@ -9,9 +9,15 @@ import type { SuiteCase } from '../contracts/suite/index.ts';
 import type { Settlement } from '../queue/queue.ts';
 import { publishedQuestion, readPublishedRequest } from '../run/suite/published-question.ts';
 import { attemptNeeds, PUBLISHED_PROTOCOL, readQuestion } from '../run/suite/attempt-question.ts';
-import { attemptReport, type MadeAttempt, type ReportedQuestion, type Reporter } from '../run/suite/attempt-report.ts';
+import {
+  attemptReport,
+  failedReport,
+  type MadeAttempt,
+  type ReportedQuestion,
+  type Reporter,
+} from '../run/suite/attempt-report.ts';
 import { type AttemptResult, type FailedAttempt, NotBegun, type Target } from '../run/suite/target.ts';
-import { patiently } from '../store/patience.ts';
+import { isStoreAway, patiently } from '../store/patience.ts';
 import type { HeldClaim } from './held-claims.ts';
 import type { WorkerTargets } from './worker-targets.ts';
 
@@ -111,12 +117,14 @@ export class AttemptMaker {
     return { end, ...(asked.packed && { discard: asked.packed.remove }) };
   }
 
-  /** Waits for an unavailable store, for as long as the attempt is ours. */
+  /** Waits for an unavailable store, for as long as the attempt is ours. If waiting cannot help, the attempt failed. */
   async #reported(question: ReportedQuestion, made: MadeAttempt, held: HeldClaim): Promise<MadeEnd | undefined> {
     while (held.stopped !== 'lost') {
       try {
         return { is: 'reported', report: await attemptReport(question, made, this.#reporter) };
-      } catch {
+      } catch (error) {
+        if (!isStoreAway(error))
+          return { is: 'reported', report: failedReport(question, made, this.#reporter, notStored(error)) };
         await wait(STORE_PAUSE_MS);
       }
     }
@@ -167,6 +175,17 @@ const OF_THE_MACHINE: ReadonlySet<string> = new Set([
 
 /** A full disk is not among them, because the files of one request can fill it. */
 const UNUSABLE_DISK: ReadonlySet<string> = new Set(['EACCES', 'EIO', 'EPERM', 'EROFS']);
+
+function notStored(error: unknown): FailedAttempt {
+  if (!(error instanceof Fault)) return WORKER_FAULT;
+  return {
+    ok: false,
+    class: 'other',
+    message: `The attempt was made, but what it left could not be stored: ${error.message}`,
+    errorName: error.code.toUpperCase(),
+    mayRetry: false,
+  };
+}
 
 const WORKER_FAULT: FailedAttempt = {
   ok: false,

@@ -64,8 +64,18 @@ export async function attemptReport(
     await reporter.store?.put(bytesHash(bytes), pieces(bytes), bytes.length);
     return outlined;
   }
-  const reason = bytes && !reporter.store ? NO_STORE : TOO_MUCH;
-  return reportText(question, { ...made, result: { ...made.result, outcome: reason } }, reporter, undefined, true);
+  return failedReport(question, made, reporter, bytes && !reporter.store ? NO_STORE : TOO_MUCH);
+}
+
+/** Signs that an attempt failed after it was made, because its evidence cannot travel. */
+export function failedReport(
+  question: ReportedQuestion,
+  made: MadeAttempt,
+  reporter: Reporter,
+  outcome: FailedAttempt,
+): string {
+  const { packed: _, ...result } = made.result;
+  return reportText(question, { ...made, result: { ...result, outcome } }, reporter, undefined, true);
 }
 
 const NO_STORE: FailedAttempt = {

@@ -92,7 +92,15 @@ const settleRoute = route({
 
 const blobParams = record({ sha256: matching(/^[0-9a-f]{64}$/, '64 lower-case hexadecimal digits') });
 
-const blobRefuses = { ...refuses, no_store: 404, store_unavailable: 503, blob_mismatch: 422 } as const;
+const blobRefuses = {
+  ...refuses,
+  no_store: 404,
+  store_unavailable: 503,
+  store_rights: 503,
+  store_bucket: 503,
+  store_failed: 503,
+  blob_mismatch: 422,
+} as const;
 
 const readBlobRoute = route({
   name: 'readBlob',

@@ -38,7 +38,7 @@ async function rivals() {
     return send(at, method, target, [['authorization', `Bearer ${token}`], ...claimed], body);
   };
   const audit = (): string => readFileSync(path.join(at.cwd, '.proctor', 'server', 'audit.ndjson'), 'utf8');
-  return { at, queue, digest, holder, rival, claim, ticket: holder.queue.ticketToWrite() ?? '', ask, audit };
+  return { at, queue, digest, holder, rival, claim, ticket: holder.queue.ticketsToWrite()[0] ?? '', ask, audit };
 }
 
 test('refuses the claim and the blob of another token, without a word of their content, and notes it', async () => {
@@ -101,7 +101,7 @@ test.each([
   const read: Uint8Array[] = [];
   for await (const piece of (await holder.store.get(script.digest)) ?? []) read.push(piece);
   expect(Buffer.concat(read).toString()).toBe(script.text);
-  const ticket = holder.queue.ticketToWrite() ?? '';
+  const ticket = holder.queue.ticketsToWrite()[0] ?? '';
   const get = (digest: string) => {
     const headers = [['authorization', `Bearer ${holder.token}`] as const, ['proctor-claim', ticket] as const];
     return send(at, 'GET', `/v1/blobs/${digest.slice('sha256:'.length)}`, headers);
