@@ -4,7 +4,7 @@ import { type Database, ROLL_BACK, type Session } from './database.ts';
 import type { Engine, FetchedJob } from './engine.ts';
 import { allowsScript, scriptIn } from '../scripts.ts';
 import { engineQueue, engineQueues, isLimited, jobOf, needsOf } from './names.ts';
-import { groupOf, type JobData } from './offer.ts';
+import { jobGroupOf, type JobData } from './offer.ts';
 
 /** Takes at most `free` attempts from the queues with the most urgent requests first. */
 export async function claim(
@@ -112,7 +112,7 @@ function isSound({ id, group, data }: FetchedJob<JobData>, queue: string): boole
   try {
     const { request } = data;
     assertRequest(request);
-    const isPlaced = jobOf(request.key) === id && engineQueue(request) === queue && groupOf(request) === group;
+    const isPlaced = jobOf(request.key) === id && engineQueue(request) === queue && jobGroupOf(request) === group;
     return data.run_id === request.runId && isPlaced;
   } catch {
     return false;

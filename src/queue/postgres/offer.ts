@@ -37,7 +37,7 @@ export interface JobData {
 
 function jobFor(request: AttemptRequest, heartbeatMs: number): EngineJob {
   const { key, runId, slots, priority, timeoutMs } = request;
-  const group = groupOf(request);
+  const group = jobGroupOf(request);
   const data: JobData = { run_id: runId, request };
   return {
     id: jobOf(key),
@@ -51,7 +51,7 @@ function jobFor(request: AttemptRequest, heartbeatMs: number): EngineJob {
 }
 
 /** What a claim can count or leave out. */
-export function groupOf(request: AttemptRequest): string | undefined {
+export function jobGroupOf(request: AttemptRequest): string | undefined {
   const { notBy, script } = request;
   return limitedTarget(request) ?? notBy ?? (script && scriptWord(script));
 }
