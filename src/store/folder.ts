@@ -36,19 +36,14 @@ export class FolderStore implements BlobStore {
 
   async get(digest: ContentHash): Promise<AsyncIterable<Uint8Array> | undefined> {
     const file = this.#fileOf(digest);
-    const fd = openRegular(file);
-    if (fd !== undefined) return verified(digest, piecesOf(fd));
+    if (isRegular(file)) return verified(digest, piecesOf(file));
     const there = await stat(file).catch((error: unknown) => codeOf(error));
     if (there === 'ENOENT' || there === 'ENOTDIR') return undefined;
     throw unavailable('read', undefined);
   }
 
   async missing(digests: readonly ContentHash[]): Promise<readonly ContentHash[]> {
-    return digests.filter(digest => {
-      const fd = openRegular(this.#fileOf(digest));
-      if (fd !== undefined) closeSync(fd);
-      return fd === undefined;
-    });
+    return digests.filter(digest => !isRegular(this.#fileOf(digest)));
   }
 
   async sweep(ageMs: number, keep: ReadonlySet<ContentHash>): Promise<number> {
@@ -82,7 +77,16 @@ async function writeSynced(file: string, bytes: AsyncIterable<Uint8Array>): Prom
   }
 }
 
-async function* piecesOf(fd: number): AsyncGenerator<Uint8Array> {
+function isRegular(file: string): boolean {
+  const fd = openRegular(file);
+  if (fd !== undefined) closeSync(fd);
+  return fd !== undefined;
+}
+
+/** Opens the file at the first step, because a reader that fails before it cannot close anything. */
+async function* piecesOf(file: string): AsyncGenerator<Uint8Array> {
+  const fd = openRegular(file);
+  if (fd === undefined) throw unavailable('read', undefined);
   try {
     for await (const piece of createReadStream('', { fd })) yield piece as Buffer;
   } catch (cause) {

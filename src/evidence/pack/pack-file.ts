@@ -29,8 +29,17 @@ export interface PackFault {
   readonly what: string;
 }
 
-/** Reads a pack's headers. Closing the pack closes `fd`. */
+/** Reads a pack's headers. Closing the pack closes `fd`, and so does a failure. */
 export function packFile(fd: number): PackFile {
+  try {
+    return { fd, ...headersIn(fd), close: () => closeSync(fd) };
+  } catch (error) {
+    closeSync(fd);
+    throw error;
+  }
+}
+
+function headersIn(fd: number): Pick<PackFile, 'entries' | 'faults' | 'isCut'> {
   const entries = new Map<string, TarEntry>();
   const faults: PackFault[] = [];
   const names = new Names();
@@ -59,7 +68,7 @@ export function packFile(fd: number): PackFile {
     isCut = true;
     break;
   }
-  return { fd, entries, faults, isCut, close: () => closeSync(fd) };
+  return { entries, faults, isCut };
 }
 
 /** Checks the names of entries, one after another. */

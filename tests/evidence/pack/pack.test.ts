@@ -1,6 +1,7 @@
 import {
   chmodSync,
   cpSync,
+  fstatSync,
   mkdirSync,
   openSync,
   readdirSync,
@@ -247,4 +248,10 @@ test('a renamed run keeps the name in its seal', async () => {
   renameSync(folder, other);
   const cwd = temporaryFolder();
   expect(path.basename((await packRun(other, { cwd })).file)).toBe(`${SCRIPT_RUN}.proctor.tar`);
+});
+
+test('a pack that cannot be read is closed', () => {
+  const fd = openSync(temporaryFolder(), 'r');
+  expect(() => packFile(fd)).toThrow('EISDIR');
+  expect(() => fstatSync(fd)).toThrow('EBADF');
 });
