@@ -78,15 +78,26 @@ export function unsentKey(one: CodingKeys): string | undefined {
  * agent, or the files of a published script. The document may come from anyone.
  */
 export function blobsOfAttempt(text: string): ContentHash[] {
-  const reading = readJson(Buffer.from(text), { bytesMax: attemptRequest.bytesMax });
-  const value = objectIn(reading.ok ? reading.value : undefined);
+  const value = documentIn(text);
   const published = filesOfPublished(value);
-  if (published.length > 0) return published;
-  const { target, agent } = value;
+  return published.length > 0 ? published : blobsOfTarget(value);
+}
+
+/** The same for a document in the queue itself: at most three. A run of a published script is always in the store. */
+export function blobsOfQuestion(text: string): ContentHash[] {
+  return blobsOfTarget(documentIn(text));
+}
+
+function blobsOfTarget({ target, agent }: Readonly<Record<string, unknown>>): ContentHash[] {
   const { kind, sha256, policy_sha256, prices_sha256 } = objectIn(target);
   const named =
     kind === 'script' ? [sha256] : [policy_sha256, prices_sha256, objectIn(objectIn(agent)['tree'])['sha256']];
   return kind === 'script' || kind === 'agent' ? named.filter(isContentHash) : [];
+}
+
+function documentIn(text: string): Readonly<Record<string, unknown>> {
+  const reading = readJson(Buffer.from(text), { bytesMax: attemptRequest.bytesMax });
+  return objectIn(reading.ok ? reading.value : undefined);
 }
 
 function hasOtherKeys(value: object, known: object): boolean {

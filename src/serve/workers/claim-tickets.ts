@@ -2,7 +2,7 @@ import { createHmac, timingSafeEqual } from 'node:crypto';
 import { Fault } from '../../base/fault.ts';
 import { type ContentHash, isContentHash } from '../../base/hash.ts';
 import { makeStateKey } from '../../base/state-key.ts';
-import { blobsOfAttempt } from '../../contracts/attempt-request/index.ts';
+import { blobsOfQuestion } from '../../contracts/attempt-request/index.ts';
 import type { AttemptClaim } from '../../queue/queue.ts';
 import { claimOf, type WireClaim, wireClaim } from '../../queue/wire.ts';
 
@@ -17,7 +17,7 @@ export class ClaimTickets {
     const { request } = claim;
     const ask = isContentHash(request.ask) ? request.ask : '';
     const { trace: _, ...short } = request;
-    const blobs = ask === '' ? blobsOfAttempt(request.ask) : [];
+    const blobs = ask === '' ? blobsOfQuestion(request.ask) : [];
     const payload: TicketPayload = {
       holder,
       claim: wireClaim({ ...claim, request: { ...short, ask } }),

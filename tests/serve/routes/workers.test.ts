@@ -61,6 +61,18 @@ test('refuses the claim and the blob of another token, without a word of their c
   expect((await queue.outcomes(['run/a/1'], NOW)).size).toBe(0);
 });
 
+test('gives a ticket of a usual length for a request that names hundreds of files', async () => {
+  const { queue, holder, ask } = await rivals();
+  const files = Array.from({ length: 500 }, (_, index) => ({ sha256: bytesHash(`${index}`) }));
+  const hostile = JSON.stringify({ schema_version: 'published-request.v1', files, inputs: [] });
+  await queue.offer([request('b', { ask: hostile })]);
+  expect(await holder.queue.claim(OFFER, 1, NOW)).toMatchObject([{ request: { ask: hostile } }]);
+  const ticket = holder.queue.ticketToWrite() ?? '';
+  expect(await ask(holder.token, 'POST', '/v1/beats', { tickets: [ticket] })).toMatchObject({ status: 200 });
+  const name = bytesHash('0').replace('sha256:', '');
+  expect((await ask(holder.token, 'GET', `/v1/blobs/${name}`, undefined, ticket)).status).toBe(403);
+});
+
 test('refuses a ticket that was changed', async () => {
   const { holder, ticket, ask } = await rivals();
   const [payload = '', code = ''] = ticket.split('.');
