@@ -24,16 +24,19 @@ const OUTPUT = 'output/';
 export function outputViews(folder: string, record: ScriptRunRecord, isScanned: boolean): OutputView[] {
   const files = outputFiles(folder);
   const names = uniqueNames(files.map(file => downloadName(file.path)));
-  const verdicts = new Map(
-    record.scanned?.files.map(({ path: file, sha256, verdict }) => [`${file} ${sha256}`, verdict]),
-  );
-  return files.map(({ path: file, bytes, sha256 }, index) => ({
-    path: file.slice(OUTPUT.length),
-    name: names[index] as string,
-    bytes,
-    media_type: mediaTypeOf(file),
-    state: stateOf(record, verdicts.get(`${file} ${sha256}`), isScanned),
-  }));
+  const scanned = new Map(record.scanned?.files.map(one => [`${one.path} ${one.sha256}`, one]));
+  return files.map(({ path: file, bytes, sha256 }, index) => {
+    const { verdict, withheld_because: because = null } = scanned.get(`${file} ${sha256}`) ?? {};
+    const state = stateOf(record, verdict, isScanned);
+    return {
+      path: file.slice(OUTPUT.length),
+      name: names[index] as string,
+      bytes,
+      media_type: mediaTypeOf(file),
+      state,
+      withheld_because: state === 'withheld' ? because : null,
+    };
+  });
 }
 
 /** A file that was scanned stays withheld, even if the operator removes the scan command. */

@@ -28,6 +28,9 @@ const orderedLine = record({
   repeat: z.optional(record({ key: z.string(), digest: contentHashText() })),
 });
 
+/** Why the scan withholds a file, in a word that its user may see. */
+export const withheldBecause = z.enum(['rejected', 'not_checked']);
+
 const lineShape = z.union([
   orderedLine,
   record({
@@ -60,6 +63,8 @@ const lineShape = z.union([
         verdict: z.enum(['offered', 'withheld']),
         /** For admins; null if the file is offered. */
         why: z.nullable(z.string()),
+        /** Whether the scan rejected the file, or could not check it. Older records of withheld files do not say. */
+        withheld_because: z.optional(withheldBecause),
       }),
     ),
   }),

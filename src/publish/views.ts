@@ -1,5 +1,6 @@
 import * as z from 'zod/mini';
 import { publishedScriptShape, publishedVersion } from '../contracts/published-script/shape.ts';
+import { withheldBecause } from './script-runs.ts';
 import { contentHashText, count, instant, record, semver } from '../contracts/shape.ts';
 
 /** A published script as end users see it: what its form needs, and nothing about its files. */
@@ -46,6 +47,8 @@ const outputView = record({
   bytes: count(),
   media_type: z.string(),
   state: z.enum(['offered', 'withheld', 'expired', 'being_checked']),
+  /** The operator's scan rejected the file or could not check it; null if it is not withheld, or the record does not say. */
+  withheld_because: z.nullable(withheldBecause),
 });
 
 export type OutputView = z.infer<typeof outputView>;

@@ -1,8 +1,9 @@
 /** The form of a published script in a browser. */
-import { readFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { stateFolder } from '../../src/base/state-folder.ts';
 import { closeLauncher } from '../../src/verbs/launcher.ts';
 import { publishScript } from '../../src/verbs/publish/publish.ts';
 import { PublishWorld } from '../publish/world.ts';
@@ -55,6 +56,17 @@ test('a user can clear an optional input that has a default', async () => {
     size: null,
     kept: 'as it is',
   });
+});
+
+test('says that the scan rejected a file', async () => {
+  const scan = path.join(stateFolder(), 'scan.json');
+  mkdirSync(stateFolder(), { recursive: true, mode: 0o700 });
+  writeFileSync(scan, JSON.stringify({ command: ['false', '{file}'] }), { mode: 0o600 });
+  onTestFinished(() => rmSync(scan, { force: true }));
+  const { page, run } = await formOf([]);
+  await run.click();
+  await page.getByText('withheld: the scan of the operator rejected it').waitFor();
+  expect(await page.getByRole('link', { name: 'inputs.json' }).count()).toBe(0);
 });
 
 test('shows why the server refuses a value at its field, and goes there', async () => {

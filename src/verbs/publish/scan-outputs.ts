@@ -27,11 +27,17 @@ export async function scanOutputs(
       scan.map(word => (word === '{file}' ? place : word)),
       scanTimeoutMs,
     );
-    const why = (await fileHashInTurns(place)) === sha256 ? reasonOf(end) : 'The file changed while it was scanned.';
-    files.push({ path: file, sha256, verdict: why === null ? 'offered' : 'withheld', why });
+    const isSame = (await fileHashInTurns(place)) === sha256;
+    const why = isSame ? reasonOf(end) : 'The file changed while it was scanned.';
+    if (why === null) {
+      files.push({ path: file, sha256, verdict: 'offered', why });
+      continue;
+    }
     // Exit code 1 is an answer. Everything else means that the command does not work.
-    if (why !== null && !(end.how === 'exited' && end.code === 1))
-      onWarning?.(`scan: a file of ${runId} is withheld. ${why}`);
+    const isRejected = isSame && end.how === 'exited' && end.code === 1;
+    const because = isRejected ? 'rejected' : 'not_checked';
+    files.push({ path: file, sha256, verdict: 'withheld', why, withheld_because: because });
+    if (!isRejected) onWarning?.(`scan: a file of ${runId} is withheld. ${why}`);
   }
   noteRun(home, runId, { is: 'scanned', at: instantText(systemClock.now()), files });
 }

@@ -67,7 +67,7 @@ test('gives a ticket of a usual length for a request that names hundreds of file
   const hostile = JSON.stringify({ schema_version: 'published-request.v1', files, inputs: [] });
   await queue.offer([request('b', { ask: hostile })]);
   expect(await holder.queue.claim(OFFER, 1, NOW)).toMatchObject([{ request: { ask: hostile } }]);
-  const ticket = holder.queue.ticketToWrite() ?? '';
+  const ticket = holder.queue.ticketsToWrite()[0] ?? '';
   expect(await ask(holder.token, 'POST', '/v1/beats', { tickets: [ticket] })).toMatchObject({ status: 200 });
   const name = bytesHash('0').replace('sha256:', '');
   expect((await ask(holder.token, 'GET', `/v1/blobs/${name}`, undefined, ticket)).status).toBe(403);

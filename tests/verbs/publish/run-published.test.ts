@@ -270,11 +270,11 @@ describe('the scan command', () => {
     const warnings: string[] = [];
     const { runId } = await runPublished({ name: 'echo', cwd: world.cwd }, { onWarning: text => warnings.push(text) });
     const { files } = publishedRunView(world.cwd, runId);
-    expect(files.map(({ name, state }) => `${name} ${state}`)).toEqual([
-      'broken.txt withheld',
-      'clean.txt offered',
-      'slow.txt withheld',
-      'virus.txt withheld',
+    expect(files.map(({ name, state, withheld_because: why }) => [name, state, why])).toEqual([
+      ['broken.txt', 'withheld', 'not_checked'],
+      ['clean.txt', 'offered', null],
+      ['slow.txt', 'withheld', 'not_checked'],
+      ['virus.txt', 'withheld', 'rejected'],
     ]);
     expect(readRecord(world.home, runId)?.scanned?.files.map(({ why }) => why)).toEqual([
       'The scan command exited with 2.',

@@ -126,10 +126,18 @@ function Result({ html }: { readonly html: string }) {
 
 const FILE_STATES: Record<OutputView['state'], string> = {
   offered: '',
-  withheld: 'withheld: it may contain a secret',
+  withheld: 'withheld by the scan of the operator',
   expired: 'expired',
   being_checked: 'being checked',
 };
+
+const WITHHELD = {
+  rejected: 'withheld: the scan of the operator rejected it',
+  not_checked: 'withheld: the scan of the operator could not check it',
+} as const;
+
+const stateText = ({ state, withheld_because: because }: OutputView): string =>
+  because === null ? FILE_STATES[state] : WITHHELD[because];
 
 function Files({ run, path }: { readonly run: ScriptRunView; readonly path: string }) {
   return (
@@ -146,7 +154,7 @@ function Files({ run, path }: { readonly run: ScriptRunView; readonly path: stri
               <Text value={file.name} />
             )}{' '}
             <span class="muted">
-              {size(file.bytes)} {FILE_STATES[file.state]}
+              {size(file.bytes)} {stateText(file)}
             </span>
           </li>
         ))}
