@@ -173,7 +173,7 @@ const runPublishedRoute = route({
   method: 'POST',
   path: '/v1/scripts/{name}/runs',
   role: 'user',
-  why: 'Runs a script with a form: the current version; others only for runners, drafts only for their authors. Accepts the same order with the same idempotency-key once.',
+  why: 'Runs the current version of a script with a form, for runners any version. Repeats nothing with an idempotency-key.',
   params: record({ name: name() }),
   query: record({ version: z.optional(semver()) }),
   body: { upload: ['multipart/form-data'], bytesMax: UPLOAD_BYTES_MAX },
