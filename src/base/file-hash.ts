@@ -52,19 +52,6 @@ export async function hashInTurns(fd: number): Promise<ContentHash> {
   }
 }
 
-/** The hash of a regular file of any size, read in turns; undefined if it is missing, a link, or unreadable. */
-export async function fileHashInTurns(file: string): Promise<ContentHash | undefined> {
-  const fd = openRegular(file);
-  if (fd === undefined) return undefined;
-  try {
-    return await hashInTurns(fd);
-  } catch {
-    return undefined;
-  } finally {
-    closeSync(fd);
-  }
-}
-
 const read = promisify(readAsync);
 const PIECE_BYTES = 1024 ** 2;
 
