@@ -185,12 +185,12 @@ describe('a worker', () => {
       needs: ['http'],
       slots: 1,
       reporter: testReporter(),
-      makeTarget: () => Promise.reject(new Fault('sandbox_unavailable', 'There is no sandbox.')),
+      makeTarget: () => Promise.reject(new Fault('disk_full', 'The disk is full.')),
       spool: { keep: () => false },
       drainMs: 1_000,
       signal: new AbortController().signal,
     });
-    await expect(broken).rejects.toThrow('The worker can no longer make attempts: There is no sandbox.');
+    await expect(broken).rejects.toThrow('The worker can no longer make attempts: The disk is full.');
     worker();
     expect((await running).runs[0]).toMatchObject({ ok: 1 });
     expect(agent.seen.map(({ headers }) => headers['idempotency-key'])).toEqual(['r1/a/1']);
