@@ -166,6 +166,7 @@ const OF_THE_MACHINE: ReadonlySet<string> = new Set([
   'canary_missing',
   'cgroups_unavailable',
   'git_missing',
+  'disk_full',
   // About the agent that this worker offers.
   'agent_unusable',
   'other_agent',
@@ -173,7 +174,7 @@ const OF_THE_MACHINE: ReadonlySet<string> = new Set([
   'no_login',
 ]);
 
-/** A full disk is not among them, because the files of one request can fill it. */
+/** ENOSPC is not among them, because the files of one request can fill a disk while the worker fetches them. */
 const UNUSABLE_DISK: ReadonlySet<string> = new Set(['EACCES', 'EIO', 'EPERM', 'EROFS']);
 
 function notStored(error: unknown): FailedAttempt {

@@ -67,6 +67,7 @@ describe('a worker that cannot open a run hands it back', () => {
     new Fault('sandbox_unavailable', 'The sandbox does not start on this machine.'),
     new Fault('sandbox_leaks', 'The sandbox does not isolate programs on this machine.'),
     new Fault('stage_failed', 'The folder for temporary files is not writable.', { cause: systemError('EROFS') }),
+    new Fault('disk_full', 'The disk is full.'),
     systemError('EACCES'),
   ];
   test.each(ofTheMachine)('and makes no more of them after %s', async error => {
