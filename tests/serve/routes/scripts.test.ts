@@ -159,6 +159,29 @@ describe('a script that a user may not run', () => {
   });
 });
 
+test('the token that published a draft can run it by its version, and no other one', async () => {
+  const world = new PublishWorld();
+  const { ask, json } = await served(world);
+  const runner = async (): Promise<Record<string, string>> => {
+    const { token } = await json<{ token: string }>('/v1/tokens', {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ role: 'runner', name: 'someone' }),
+    });
+    return { authorization: `Bearer ${token}` };
+  };
+  const [author, other] = [await runner(), await runner()];
+  const folder = new FormData();
+  for (const name of ['script.yaml', 'run.sh'])
+    folder.append('file', new File([readFileSync(path.join(world.folder, name))], name));
+  expect((await ask('/v1/scripts?draft=true', { method: 'POST', headers: author, body: folder })).status).toBe(200);
+  const tried = (headers: Record<string, string>): Promise<Response> =>
+    ask('/v1/scripts/echo/runs?version=1.0.0', { method: 'POST', headers, body: formOf({ word: 'hello' }) });
+  expect((await tried(author)).status).toBe(202);
+  const refused = await tried(other);
+  expect([refused.status, await refused.json()]).toMatchObject([404, { error: { code: 'not_offered' } }]);
+});
+
 test('tells only operators which worker lost a run', async () => {
   const world = new PublishWorld();
   const { cwd, home } = world;
