@@ -1,4 +1,5 @@
 import { readdirSync, readFileSync, rmSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
+import type * as promises from 'node:fs/promises';
 import path from 'node:path';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { bytesHash, type ContentHash } from '../../src/base/hash.ts';
@@ -41,7 +42,7 @@ test('a folder sweeps the temporary files of crashed writers', async () => {
 
 const looked = vi.hoisted(() => ({ after: async (): Promise<void> => undefined }));
 vi.mock('node:fs/promises', async original => {
-  const real = await original<typeof import('node:fs/promises')>();
+  const real = await original<typeof promises>();
   return {
     ...real,
     lstat: async (file: string) => {
