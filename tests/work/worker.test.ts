@@ -1,12 +1,14 @@
-import { readdirSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { Fault } from '../../src/base/fault.ts';
 import { contentHash } from '../../src/base/hash.ts';
+import type { CaseArtifact } from '../../src/contracts/artifacts/index.ts';
 import { type AttemptQuestion, attemptRequest } from '../../src/contracts/attempt-request/index.ts';
 import type { Queue } from '../../src/queue/queue.ts';
+import type { Target } from '../../src/run/suite/target.ts';
 import { runQueueWorker } from '../../src/verbs/worker.ts';
-import { runWorker } from '../../src/work/worker.ts';
+import { runWorker, type WorkerEvent } from '../../src/work/worker.ts';
 import { answersWell, hangs } from '../run/suite/agent.ts';
 import { changedQueue, queueWorld, testReporter } from '../run/suite/queue-world.ts';
 import { expectValid } from '../run/suite/support.ts';
@@ -125,23 +127,47 @@ describe('a worker', () => {
     expect((await running).runs[0]).toMatchObject({ ok: 1 });
   });
 
-  test('keeps an outcome that comes too late in its spool', async () => {
-    const { run, worker, queue } = await queueWorld({ ids: ['a'] });
-    let isLate = true;
-    const late = changedQueue(queue, {
-      async settle(settlements) {
-        if (!isLate) return queue.settle(settlements);
-        isLate = false;
-        return [];
-      },
+  test('keeps an outcome in its spool if the queue gave the attempt up meanwhile, and the run counts only the next', async () => {
+    const { run, worker, agent, queue, age, folder } = await queueWorld({ ids: ['a'] });
+    let isSettling = false;
+    let giveUp = (): void => undefined;
+    const givenUp = new Promise<void>(resolve => (giveUp = resolve));
+    const late = worker({
+      name: 'late',
+      slots: 1,
+      drainMs: 60_000,
+      queue: changedQueue(queue, {
+        // The worker is cut off, and its claim is still good by its own clock.
+        beat: () => new Promise(() => undefined),
+        async settle(settlements) {
+          isSettling = true;
+          await givenUp;
+          return queue.settle(settlements);
+        },
+      }),
     });
-    const { events, cwd } = worker({ queue: late });
-    const stop = new AbortController();
-    const running = run({ signal: stop.signal });
-    await expect.poll(() => events).toContainEqual({ is: 'lost', key: 'r1/a/1', isSpooled: true });
-    expect(readdirSync(path.join(cwd, '.proctor', 'spool'))).toHaveLength(1);
-    stop.abort();
-    await running;
+    const running = run();
+    await expect.poll(() => isSettling).toBe(true);
+    late.stop();
+    age();
+    const key = 'r1/a/1';
+    await expect.poll(async () => (await queue.outcomes([key], { waitMs: 0 })).get(key)?.is).toBe('lost');
+    giveUp();
+    await late.ended;
+    expect(late.events).toContainEqual({ is: 'lost', key, isSpooled: true });
+    const spool = path.join(late.cwd, '.proctor', 'spool');
+    const [kept = '', ...others] = readdirSync(spool);
+    expect(others).toEqual([]);
+    expect(readFileSync(path.join(spool, kept), 'utf8')).toContain('"schema_version":"attempt-report.v1"');
+    worker({ name: 'next' });
+    expect((await running).runs[0]).toMatchObject({ ok: 1, failed: 0 });
+    expect(agent.times('a')).toBe(2);
+    const { attempts } = JSON.parse(readFileSync(path.join(folder, 'a.json'), 'utf8')) as CaseArtifact;
+    expect(attempts).toMatchObject([
+      { worker: 'late', outcome: 'runner_error' },
+      { worker: 'next', outcome: 'ok' },
+    ]);
+    await expectValid(folder);
   });
 
   test('finishes its attempts after a stop signal, and claims no more', async () => {
@@ -194,6 +220,40 @@ describe('a worker', () => {
     worker();
     expect((await running).runs[0]).toMatchObject({ ok: 1 });
     expect(agent.seen.map(({ headers }) => headers['idempotency-key'])).toEqual(['r1/a/1']);
+  });
+
+  test('goes on with other attempts if its machine cannot make those with one need', async () => {
+    const { queue, baseUrl } = await queueWorld();
+    const stop = new AbortController();
+    const events: WorkerEvent[] = [];
+    const answered: Target = {
+      ask: async () => ({ latencyMs: 1, outcome: { ok: false, class: 'other', message: 'Asked.', mayRetry: false } }),
+      cancel: () => undefined,
+      close: async () => undefined,
+    };
+    const running = runWorker({
+      queue,
+      needs: ['http', 'http+TOKEN'],
+      slots: 1,
+      reporter: testReporter(),
+      makeTarget: async ({ secret_names: names }) => {
+        if (names.length > 0) throw new Fault('disk_full', 'The disk is full.');
+        return answered;
+      },
+      spool: { keep: () => false },
+      drainMs: 1_000,
+      signal: stop.signal,
+      onEvent: event => events.push(event),
+    });
+    await offered(queue, baseUrl, 'a', {}, {}, ['TOKEN']);
+    await expect.poll(() => events).toContainEqual({ is: 'unable', needs: 'http+TOKEN', why: 'The disk is full.' });
+    await offered(queue, baseUrl, 'b', {}, {}, ['TOKEN']);
+    await offered(queue, baseUrl, 'c', {});
+    await expect.poll(() => events).toContainEqual({ is: 'settled', key: 'r1/c/1', end: 'reported' });
+    stop.abort();
+    await running;
+    expect(events).toContainEqual({ is: 'settled', key: 'r1/a/1', end: 'handed_back' });
+    expect(events).not.toContainEqual({ is: 'claimed', key: 'r1/b/1' });
   });
 
   test('hands an attempt back with a reason that the queue can hold, whatever a request made of it', async () => {
@@ -277,6 +337,7 @@ async function offered(
   id: string,
   headers: Readonly<Record<string, string>>,
   settings: object = {},
+  secrets: readonly string[] = [],
 ) {
   const target = {
     kind: 'declared',
@@ -289,8 +350,17 @@ async function offered(
   const ask = JSON.stringify({
     ...example,
     settings: { ...example.settings, ...settings },
-    ...{ key, run_id: 'r1', attempt: 1, target, target_sha256: contentHash(target), headers: [], secret_names: [] },
+    ...{
+      key,
+      run_id: 'r1',
+      attempt: 1,
+      target,
+      target_sha256: contentHash(target),
+      headers: [],
+      secret_names: secrets,
+    },
     case: { schema_version: 'suite-case.v1', id, input: { user: id } },
   });
-  await queue.offer([{ key, runId: 'r1', protocol: 1, needs: 'http', priority: 0, timeoutMs: 10_000, ask }]);
+  const needs = ['http', ...secrets].join('+');
+  await queue.offer([{ key, runId: 'r1', protocol: 1, needs, priority: 0, timeoutMs: 10_000, ask }]);
 }
