@@ -5,7 +5,7 @@ import { modesIn } from '../base/private.ts';
 import type { Checker } from '../contracts/seal/index.ts';
 import { findRun, homeFrom, type RunFolder, runsIn, secondOf } from '../evidence/run-folder/runs.ts';
 import { embeddedPage, htmlPage } from '../reports/pages/html-page.ts';
-import { DOES_NOT_VERIFY, type EmbeddedPage, type SmallPage } from '../reports/pages/page-kinds.ts';
+import { DOES_NOT_VERIFY, type SmallPage } from '../reports/pages/page-kinds.ts';
 import { checkerAt, checkerIfUsable } from './keys.ts';
 import { comparisonFolder, makeReportFolder, refuseSealed, type ReportOptions } from './report.ts';
 
@@ -38,10 +38,10 @@ export async function runPageOf(word: string, cwd: string, options: ReportOption
   return page && { page, folder: given ?? path.join(home, 'reports', page.top.id) };
 }
 
-/** The data of a run's page, finished or not; undefined for a suite run. */
-export async function pageDataOf(place: RunFolder, key: Checker | undefined): Promise<EmbeddedPage | undefined> {
-  const page = await smallPageOf(place, key);
-  return page && embeddedPage(page);
+/** The data of a run's page as JSON, finished or not; undefined for a suite run. */
+export async function pageJsonOf(place: RunFolder, cwd: string): Promise<string | undefined> {
+  const page = await smallPageOf(place, checkerIfUsable(cwd));
+  return page && JSON.stringify(embeddedPage(page));
 }
 
 async function smallPageOf(place: RunFolder, key: Checker | undefined): Promise<SmallPage | undefined> {

@@ -1,13 +1,11 @@
 import { StampedCache } from '../../base/stamped-cache.ts';
 import { treeStamp } from '../../base/tree-stamp.ts';
-import { checkerIfUsable } from '../../verbs/keys.ts';
 import type { CaseQuery } from '../../verbs/reading/opened-report.ts';
 import type { ReportSubject } from '../../verbs/reading/suite-readings.ts';
 import type { ReadingThreads } from '../../verbs/reading/reading-threads.ts';
-import { pageDataOf } from '../../verbs/run-pages.ts';
 import type { RunPlace } from './run-index.ts';
 
-/** What the viewer reads of runs. Reading a run verifies it, so each answer is kept until a file changes. */
+/** What the viewer reads of runs. Reading a run verifies it, so a thread does it, and pages are kept until a file changes. */
 export class RunData {
   readonly #cwd: string;
   readonly #threads: ReadingThreads;
@@ -26,10 +24,7 @@ export class RunData {
   /** The page of a run as JSON; undefined for a suite run. */
   page(place: RunPlace): Promise<string | undefined> {
     const { folder } = place;
-    const read = async () => {
-      const page = await pageDataOf(place, checkerIfUsable(this.#cwd));
-      return page && JSON.stringify(page);
-    };
+    const read = () => this.#threads.read('page', { place, cwd: this.#cwd }, { near: folder });
     return this.#pages.get(folder, () => treeStamp(folder), read);
   }
 

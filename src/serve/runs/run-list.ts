@@ -1,3 +1,4 @@
+import { setImmediate as others } from 'node:timers/promises';
 import { monotonicMs } from '../../base/clock.ts';
 import { indexAfter } from './index-after.ts';
 import type { RunIndex, RunPlace, RunRow } from './run-index.ts';
@@ -56,6 +57,7 @@ export class RunPages {
 
 const SHARED_MS = 250;
 const PAGES_MAX = 100;
+const ROWS_PER_TURN = 100;
 
 /** One page of runs. Without a filter it reads only the rows of the page. */
 async function listedRuns(index: ListedIndex, query: RunQuery): Promise<RunListPage> {
@@ -70,7 +72,11 @@ async function listedRuns(index: ListedIndex, query: RunQuery): Promise<RunListP
     return { runs, total: places.length, next: page.length < rest.length ? nameIn(places, page.at(-1)) : null };
   }
   const listed: { readonly place: RunPlace; readonly row: RunRow }[] = [];
-  for (const place of places) listed.push({ place, row: await index.row(place) });
+  for (const place of places) {
+    listed.push({ place, row: await index.row(place) });
+    // Rows are read without waiting for anything, so others would wait for all of them.
+    if (listed.length % ROWS_PER_TURN === 0) await others();
+  }
   if (sort === 'oldest') listed.reverse();
   if (sort === 'longest') listed.sort((a, b) => (b.row.duration_ms ?? -1) - (a.row.duration_ms ?? -1));
   const matches = ({ row }: { readonly row: RunRow }): boolean => fits(row, query);

@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
 import path from 'node:path';
+import { setImmediate as others } from 'node:timers/promises';
 import { instantText, parseInstant, systemClock } from '../../base/clock.ts';
 import { Fault } from '../../base/fault.ts';
 import { durationMs } from '../../base/units.ts';
@@ -38,6 +39,8 @@ export async function tendScriptRuns(
   const settings = scriptSettingsIn(home);
   const expired: { runId: string; what: 'outputs' | 'logs' }[] = [];
   for (const runId of recordedRuns(home)) {
+    // A server answers others between two runs.
+    await others();
     const record = readRecord(home, runId);
     const folder = path.join(home, 'runs', 'script', runId);
     if (!record || !existsSync(folder) || !isSealed(folder) || hasJournal(folder)) continue;

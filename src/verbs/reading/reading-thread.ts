@@ -1,6 +1,7 @@
 /** The entry point of the threads in which the server reads large folders. The build makes it a module of its own. */
 import { Fault } from '../../base/fault.ts';
 import { useStateFolder } from '../../base/state-folder.ts';
+import type { RunFolder } from '../../evidence/run-folder/runs.ts';
 import type { ComparisonOrder } from './comparison-list.ts';
 import type { CaseQuery } from './opened-report.ts';
 import type { ReportSubject } from './suite-readings.ts';
@@ -27,6 +28,8 @@ const READINGS = {
     (await import('../evidence/upload-verdict.ts')).uploadVerdict(input),
   pack: async ({ folder, cwd, out }: { readonly folder: string; readonly cwd: string; readonly out: string }) =>
     (await import('../pack.ts')).packRun(folder, { cwd, out }),
+  page: async ({ place, cwd }: { readonly place: RunFolder; readonly cwd: string }) =>
+    (await import('../run-pages.ts')).pageJsonOf(place, cwd),
   report: async (input: ReportSubject) => (await import('./suite-readings.ts')).reportJson(input),
   cases: async (input: ReportSubject & { readonly query: CaseQuery }) =>
     (await import('./suite-readings.ts')).listedCasesJson(input),

@@ -1,5 +1,5 @@
 /** Lists of 20,000 runs: every filter and every order gives each matching run once, on exactly one page. */
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import type { RunPlace, RunRow } from '../../../src/serve/runs/run-index.ts';
 import { type RunListPage, RunPages, type RunQuery } from '../../../src/serve/runs/run-list.ts';
 import { randomFrom } from '../../support/random.ts';
@@ -142,4 +142,17 @@ describe('a page after a run that changed', () => {
       await expect(pages.bytes({ ...filter, limit: 5, after: 'removed' })).rejects.toMatchObject({ code: 'page_gone' });
     },
   );
+});
+
+test('a filtered list of many runs lets others have their turn', async () => {
+  const runs = made();
+  const pages = pagesOf(() => runs);
+  let turns = 0;
+  let next = setImmediate(function count() {
+    turns++;
+    next = setImmediate(count);
+  });
+  onTestFinished(() => clearImmediate(next));
+  await pages.bytes({ q: 'subject', limit: 10 });
+  expect(turns).toBeGreaterThan(0);
 });
