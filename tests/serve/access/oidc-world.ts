@@ -26,7 +26,7 @@ async function listening(): Promise<{ origin: string; listen: (listener: Request
   };
 }
 
-const CLIENT = { client_id: 'proctor', client_secret: 'a secret of the client that is long enough' };
+export const CLIENT = { client_id: 'proctor', client_secret: 'a secret of the client that is long enough' };
 const CALLBACK = 'https://proctor.example/login/callback';
 
 interface Interaction {

@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest';
 import { ownPath } from '../../../src/serve/access/oidc.ts';
 import { groupsOfClaims, parseRoleRule, roleOfClaims } from '../../../src/serve/access/oidc-roles.ts';
 import { publishScript } from '../../../src/verbs/publish/publish.ts';
-import { type Lie, lyingProvider, realProvider, teamServer, throughProvider, visit } from './oidc-world.ts';
+import { CLIENT, type Lie, lyingProvider, realProvider, teamServer, throughProvider, visit } from './oidc-world.ts';
 import { cookieOf, newProject, type World } from './serve-world.ts';
 
 const ADA = { sub: 'ada', name: 'Ada', email: 'Ada@Example.com', email_verified: true, groups: ['ops', 'all'] };
@@ -206,6 +206,8 @@ describe('a provider that lies', () => {
     const at = await teamServer((await lyingProvider(lie)).issuer);
     const answer = await visit(at, '/login/provider');
     expect([answer.status, answer.code]).toEqual([503, 'oidc_unreachable']);
+    expect(at.log.join('')).toContain('oidc_unreachable');
+    expect(at.log.join('')).not.toContain(CLIENT.client_secret);
   });
 
   test.each([
