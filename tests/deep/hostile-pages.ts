@@ -69,7 +69,7 @@ export async function watched(world: HostileWorld): Promise<Watched> {
     const { origin, pathname } = new URL(asked.url());
     const isOwn =
       origin === project.origin &&
-      /^\/(?:v1|assets|runs|scripts|script-runs|logs|history|comparisons|verify|settings)\b/.test(pathname);
+      /^\/(?:v1|assets|runs|scripts|script-runs|logs|history|comparisons|verify|queue|settings)\b/.test(pathname);
     if (!isOwn && !asked.url().startsWith('data:') && asked.url() !== 'about:srcdoc') caused.push(asked.url());
   });
   // The browser also names requests that the policy of the page stopped before they were sent.

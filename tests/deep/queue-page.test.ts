@@ -6,6 +6,7 @@ import { reported, request } from '../conformance/queue.ts';
 import { findings, launch, overflow, PHONE, pictured } from '../reports/browser.ts';
 import { Place } from '../support/runs.ts';
 import { type ServedProject, servedUntilStopped } from '../support/serve.ts';
+import { badLooks } from './looks.ts';
 
 const LOOKS: readonly (readonly [string, BrowserContextOptions])[] = [
   ['light', {}],
@@ -99,11 +100,9 @@ test.each(LOOKS)('explains a server without a queue: %s', async (look, options) 
   expect(await findings(page)).toEqual([]);
 });
 
-test('without a worker it is accessible on a phone too', async () => {
+test('without a worker it is accessible too', async () => {
   await queue.offer([request('a')]);
-  const page = await viewed(project, PHONE);
+  const page = await viewed(project);
   await page.getByText('No worker is connected').waitFor();
-  await pictured(page, 'queue-no-worker-phone');
-  expect(await overflow(page)).toBeLessThanOrEqual(0);
-  expect(await findings(page)).toEqual([]);
+  expect(await badLooks(page)).toEqual([]);
 });

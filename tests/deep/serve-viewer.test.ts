@@ -7,6 +7,7 @@ import { findings, launch, overflow, PHONE, pictured } from '../reports/browser.
 import { Place, until } from '../support/runs.ts';
 import { type ServedProject, servedUntilStopped } from '../support/serve.ts';
 import { ROOT } from '../support/support.ts';
+import { badLooks } from './looks.ts';
 
 const HOSTILE = `import proctor_tool
 print('<script>window.hit = 1</script> \\u202egnp.exe \\x1b[31mred\\x1b[0m ' + 'x' * 1_000_000)
@@ -107,7 +108,7 @@ describe('the viewer', () => {
     await page.getByLabel('Access token').fill('not-a-token');
     await page.getByRole('button', { name: 'Sign in', exact: true }).click();
     await page.getByRole('alert').filter({ hasText: /\w/ }).waitFor();
-    expect(await findings(page)).toEqual([]);
+    expect(await badLooks(page)).toEqual([]);
   });
 
   test('shows a page for an address that does not exist, also to a stranger, who signs in there', async () => {
@@ -115,7 +116,7 @@ describe('the viewer', () => {
     await page.goto(`${project.origin}/v1/runs/nothing/pack`);
     await page.getByRole('heading', { name: 'Not found' }).waitFor();
     await page.getByText('There is no run nothing.').waitFor();
-    expect(await findings(page)).toEqual([]);
+    expect(await badLooks(page)).toEqual([]);
     await page.getByRole('button', { name: 'Show the start page' }).click();
     await rows(page).nth(1).waitFor();
     const stranger = await (await browser.newContext()).newPage();
@@ -300,7 +301,7 @@ test('an ordered suite that waits for its turn is shown as waiting, with its pla
     await verdict.getByText('Waiting', { exact: true }).waitFor();
     await verdict.getByText('The run waits for a slot. 1 order is before it.').waitFor();
     expect(await page.getByText('Interrupted').count()).toBe(0);
-    expect(await findings(page)).toEqual([]);
+    expect(await badLooks(page)).toEqual([]);
     await page.goto(`${served.origin}/runs?state=waiting`);
     await expect.poll(() => rows(page).count()).toBe(2);
     expect(await page.locator('main').innerText()).not.toContain('unknown');
