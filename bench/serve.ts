@@ -15,5 +15,6 @@ if (role === undefined) {
   const program = import.meta.filename;
   printRows('serve', [...(await liveRows(program)), ...(await listRows()), ...(await scriptRows(program))]);
 } else if (role === 'live') showRows(await liveRows(import.meta.filename, sizeOf(rest)));
+else if (role === 'idle') showRows(await (await import('./serve-idle.ts')).idleRows(...rest.map(Number)));
 else if (role === 'scripts') await (await scripts()).playScripts(rest[0] ?? '');
 else await playLive(role, rest);
