@@ -148,11 +148,12 @@ test.each(Object.entries(VIEWS))('is text, and the page is accessible and fits i
 
 test('is text in a document that a person verifies, and in the name of its file', async () => {
   const seen = await showed(here(), '/verify', await watched(here()));
-  const document = { schema_version: 'case-artifact.v1', [TAG]: HOSTILE, [WORD]: TEXT, case_id: HOSTILE };
+  const document = { schema_version: 'published-script.v1', name: HOSTILE, [TEXT]: 1, [TAG]: 1, [WORD]: 1 };
   const name = `${TEXT.replaceAll('/', '')}${'n'.repeat(150)}.json`;
   const file = { name, mimeType: 'application/json', buffer: Buffer.from(JSON.stringify(document)) };
   await seen.page.locator('input[type=file]').setInputFiles(file);
   await seen.page.getByRole('region', { name: 'Verdict' }).getByText('<script>').waitFor();
+  await seen.page.locator('section#not-checked').getByText(TAG).first().waitFor();
   await expectCalm(here(), seen, '/verify');
   expect(await badLooks(seen.page)).toEqual([]);
 });
