@@ -22,7 +22,7 @@ export interface RunRow {
 }
 
 /** A run, or the run of a script or an agent that answers an attempt of a suite. */
-export interface ShownRun extends RunRow {
+export interface ReadableRun extends RunRow {
   /** Such a run can be read, but not cancelled by itself. */
   readonly is_attempt: boolean;
 }
@@ -88,8 +88,8 @@ export class RunIndex {
   /** The runs with exactly this id, newest first. Each side of a comparison may have one. */
   findAll(id: string): readonly RunPlace[] {
     const found = this.places().filter(one => one.id === id);
-    // An order may have made its folder since the last look.
-    if (found.length > 0 || !this.#orders.find(id)) return found;
+    if (found.length > 0) return found;
+    // It may have begun since the last look.
     this.#lookedAtMs = Number.NEGATIVE_INFINITY;
     return this.places().filter(one => one.id === id);
   }

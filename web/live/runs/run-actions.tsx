@@ -1,4 +1,4 @@
-import type { ShownRun } from '../../../src/serve/runs/run-index.ts';
+import type { ReadableRun } from '../../../src/serve/runs/run-index.ts';
 import { Text } from '../../shared/visible.tsx';
 import { order } from '../api.ts';
 import { includes, useHas, useWho } from '../session.ts';
@@ -6,7 +6,7 @@ import { useAct } from '../use-act.ts';
 import { isSuite } from './run-words.tsx';
 
 interface Props {
-  readonly run: ShownRun;
+  readonly run: ReadableRun;
   readonly onChange: () => void;
 }
 

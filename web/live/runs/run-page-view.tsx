@@ -1,7 +1,7 @@
 import type { ComponentType } from 'preact';
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import type { EmbeddedPage } from '../../../src/reports/pages/page-kinds.ts';
-import type { ShownRun } from '../../../src/serve/runs/run-index.ts';
+import type { ReadableRun } from '../../../src/serve/runs/run-index.ts';
 import { KINDS, type KindProps } from '../../pages/kinds.tsx';
 import { instant } from '../../shared/format.ts';
 import { RunId } from '../../shared/run-id.tsx';
@@ -17,7 +17,7 @@ import { tookOf } from './run-words.tsx';
 import type { Followed } from './use-events.ts';
 
 interface Props {
-  readonly run: ShownRun;
+  readonly run: ReadableRun;
   readonly followed: Followed;
   readonly onChange: () => void;
 }

@@ -1,5 +1,5 @@
 import { useEffect, useState } from 'preact/hooks';
-import type { ShownRun } from '../../../src/serve/runs/run-index.ts';
+import type { ReadableRun } from '../../../src/serve/runs/run-index.ts';
 import { Refused } from '../notice.tsx';
 import { useHas } from '../session.ts';
 import { useTitle } from '../title.ts';
@@ -15,7 +15,7 @@ import { useRunEvents } from './use-events.ts';
 export function RunView({ place, parts: [id = ''] }: ViewProps) {
   const [isUnwritten, setIsUnwritten] = useState(false);
   const path = `/v1/runs/${encodeURIComponent(id)}`;
-  const { value: run, refusal, again } = useAnswer<ShownRun>(path, isUnwritten ? UNWRITTEN_MS : EVERY_MS);
+  const { value: run, refusal, again } = useAnswer<ReadableRun>(path, isUnwritten ? UNWRITTEN_MS : EVERY_MS);
   const isOrder = run?.kind === 'intent' && run.started_at === null;
   useEffect(() => setIsUnwritten(isOrder && run?.state !== 'finished'), [isOrder, run?.state]);
   const isOpen = run !== undefined && !isOrder && run.state !== 'finished' && run.state !== 'unreadable';

@@ -1,5 +1,5 @@
 import { useEffect, useRef } from 'preact/hooks';
-import type { ShownRun } from '../../../src/serve/runs/run-index.ts';
+import type { ReadableRun } from '../../../src/serve/runs/run-index.ts';
 import { instant } from '../../shared/format.ts';
 import { RunId } from '../../shared/run-id.tsx';
 import { BaselinePicker } from '../comparisons/baseline-picker.tsx';
@@ -16,7 +16,7 @@ import { SuiteView } from './suite-view.tsx';
 import type { Followed } from './use-events.ts';
 
 interface Props {
-  readonly run: ShownRun;
+  readonly run: ReadableRun;
   readonly place: Place;
   readonly followed: Followed;
   readonly onChange: () => void;

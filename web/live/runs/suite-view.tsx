@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact';
-import type { RunRow, ShownRun } from '../../../src/serve/runs/run-index.ts';
+import type { RunRow, ReadableRun } from '../../../src/serve/runs/run-index.ts';
 import { count, instant, plural } from '../../shared/format.ts';
 import { KINDS, Mark } from '../../shared/marks.tsx';
 import { RunId } from '../../shared/run-id.tsx';
@@ -14,7 +14,7 @@ import { kindWord, Progress, stateTone, tookOf } from './run-words.tsx';
 import type { Followed } from './use-events.ts';
 
 interface Props {
-  readonly run: ShownRun;
+  readonly run: ReadableRun;
   readonly followed: Followed;
   readonly refusal: Refusal | undefined;
   readonly onChange: () => void;
