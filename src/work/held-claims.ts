@@ -68,7 +68,7 @@ export class HeldClaims {
   #schedule(): void {
     clearTimeout(this.#timer);
     if (this.#held.size === 0) return;
-    const shortestMs = Math.min(...[...this.#held.values()].map(({ claim }) => claim.beatWithinMs));
+    const shortestMs = Math.min(...[...this.#held.values()].map(({ beatWithinMs }) => beatWithinMs));
     const everyMs = Math.max(BEAT_MS_MIN, shortestMs / BEATS);
     this.#timer = setTimeout(() => void this.#beat(), this.#sentMs + everyMs - monotonicMs());
   }
@@ -96,6 +96,7 @@ export class HeldClaims {
 
 class Held implements HeldClaim {
   readonly claim: AttemptClaim;
+  readonly beatWithinMs: number;
   stopped: StopReason | undefined;
   /** When the last beat was sent that the queue took. */
   #goodMs: number;
@@ -105,6 +106,7 @@ class Held implements HeldClaim {
 
   constructor(claim: AttemptClaim, goodMs: number, onLost: () => void) {
     this.claim = claim;
+    this.beatWithinMs = Math.min(claim.beatWithinMs, BEAT_WITHIN_MS_MAX);
     this.#goodMs = goodMs;
     this.#onLost = onLost;
     this.#watch();
@@ -133,7 +135,7 @@ class Held implements HeldClaim {
 
   /** Stops the attempt at its deadline, which every good beat has put off meanwhile. */
   #watch(): void {
-    const leftMs = this.#goodMs + this.claim.beatWithinMs * OVERDUE - monotonicMs();
+    const leftMs = this.#goodMs + this.beatWithinMs * OVERDUE - monotonicMs();
     if (leftMs <= 0) this.stop('lost');
     else this.#deadline = setTimeout(() => this.#watch(), leftMs);
   }
@@ -142,6 +144,8 @@ class Held implements HeldClaim {
 /** Beats per heartbeat, so that a lost one does not matter. */
 const BEATS = 4;
 const BEAT_MS_MIN = 25;
+/** Claims come from outside, and a timer cannot wait for more than 24 days. */
+const BEAT_WITHIN_MS_MAX = 3_600_000;
 
 /** The attempt stops a little before the queue may give it up. */
 const OVERDUE = 0.9;

@@ -1,4 +1,5 @@
 /** How a worker keeps its claims, and when it stops their attempts. */
+import { setTimeout as wait } from 'node:timers/promises';
 import { expect, onTestFinished, test } from 'vitest';
 import { monotonicMs } from '../../src/base/clock.ts';
 import { MemoryQueue } from '../../src/queue/memory.ts';
@@ -36,6 +37,14 @@ test('beats often enough for the shortest heartbeat, whichever claim came first'
   claims.add(claim('long', MINUTES_MS), monotonicMs());
   claims.add(claim('short', 2_000), monotonicMs());
   await expect.poll(() => beatsOf('short')).toBeGreaterThan(1);
+});
+
+test('neither beats all the time nor stops an attempt because a queue says that a heartbeat takes years', async () => {
+  const { beat, beatsOf } = countingBeats();
+  const claims = heldClaims({ beat });
+  const held = claims.add(claim('years', 1e15), monotonicMs());
+  await wait(100);
+  expect([held.stopped, beatsOf('years')]).toEqual([undefined, 0]);
 });
 
 test('beats for a claim while others come and go', async () => {
