@@ -28,7 +28,7 @@ export class RemoteStore implements BlobStore {
     for await (const piece of verified(digest, bytes, Math.min(bytesMax, REMOTE_BLOB_BYTES_MAX))) pieces.push(piece);
     const body = Buffer.concat(pieces);
     const response = await this.#sendWithAny('PUT', digest, this.#tickets.ticketsToWrite(), body);
-    if (!response) throw new Fault('store_rights', 'Only a worker that makes an attempt can use the store.');
+    if (!response) throw claimLost();
     if (!response.ok) throw await refusalToStore(response);
     await textOf(response);
   }
@@ -80,8 +80,13 @@ export class RemoteStore implements BlobStore {
   }
 }
 
+function claimLost(): Fault {
+  return new Fault('claim_lost', 'The worker holds no attempt that lets it store a blob.');
+}
+
 async function refusalToStore(response: Response): Promise<Fault> {
   const code = codeIn(await textOf(response));
+  if (code === 'not_your_claim') return claimLost();
   const why = REFUSALS.get(code);
   return why === undefined ? refused(response.status) : new Fault(code, why);
 }

@@ -1,7 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { clip } from '../base/clip.ts';
 import { monotonicMs, systemClock } from '../base/clock.ts';
-import { codeOf, Fault } from '../base/fault.ts';
+import { codeOf, Fault, fullDisk } from '../base/fault.ts';
 import { printable } from '../base/printable.ts';
 import type { AttemptQuestion } from '../contracts/attempt-request/index.ts';
 import type { PublishedRequest } from '../contracts/published-request/index.ts';
@@ -17,7 +17,7 @@ import {
   type Reporter,
 } from '../run/suite/attempt-report.ts';
 import { type AttemptResult, type FailedAttempt, NotBegun, type Target } from '../run/suite/target.ts';
-import { isStoreAway, patiently } from '../store/patience.ts';
+import { isClaimLost, isStoreAway, patiently } from '../store/patience.ts';
 import type { HeldClaim } from './held-claims.ts';
 import type { WorkerTargets } from './worker-targets.ts';
 
@@ -123,6 +123,7 @@ export class AttemptMaker {
       try {
         return { is: 'reported', report: await attemptReport(question, made, this.#reporter) };
       } catch (error) {
+        if (isClaimLost(error)) return undefined;
         if (!isStoreAway(error))
           return { is: 'reported', report: failedReport(question, made, this.#reporter, notStored(error)) };
         await wait(STORE_PAUSE_MS);
@@ -156,8 +157,11 @@ function sentenceOf(error: unknown): string {
  * only if no request can cause it.
  */
 function isOfTheMachine(error: unknown): boolean {
-  if (error instanceof Fault && OF_THE_MACHINE.has(error.code)) return true;
-  return UNUSABLE_DISK.has(codeOf(error instanceof Fault && error.code === 'stage_failed' ? error.cause : error));
+  if (!(error instanceof Fault)) return UNUSABLE_DISK.has(codeOf(error));
+  const { code, cause } = error;
+  if (OF_THE_MACHINE.has(code)) return true;
+  if (STATE_FAULTS.has(code)) return UNUSABLE_DISK.has(codeOf(cause)) || fullDisk(cause) !== '';
+  return code === 'stage_failed' && UNUSABLE_DISK.has(codeOf(cause));
 }
 
 const OF_THE_MACHINE: ReadonlySet<string> = new Set([
@@ -174,7 +178,10 @@ const OF_THE_MACHINE: ReadonlySet<string> = new Set([
   'no_login',
 ]);
 
-/** ENOSPC is not among them, because the files of one request can fill a disk while the worker fetches them. */
+/** About the state folder. Requests can cause them too, so their cause decides. */
+const STATE_FAULTS: ReadonlySet<string> = new Set(['folder_failed', 'journal_failed', 'lock_failed']);
+
+/** A full disk is not among them, because the files of one request can fill the disk that the worker fetches them to. */
 const UNUSABLE_DISK: ReadonlySet<string> = new Set(['EACCES', 'EIO', 'EPERM', 'EROFS']);
 
 function notStored(error: unknown): FailedAttempt {

@@ -1,4 +1,6 @@
 import { existsSync, readdirSync, writeFileSync } from 'node:fs';
+import { createServer, request } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { Agent } from '../run/suite/agent.ts';
@@ -63,4 +65,44 @@ test('run suite --on exits with 2 if the server refuses, cannot be reached, or g
     code: 2,
     stderr: expect.stringContaining('does not take --repeat'),
   });
+});
+
+/** A proxy that refuses the first pack, as a server does that makes packs for others. */
+async function busyOnce(origin: string): Promise<{ readonly url: string; readonly packs: () => number }> {
+  let packs = 0;
+  const proxy = createServer((asked, response) => {
+    if (asked.url?.endsWith('/pack') && ++packs === 1) {
+      const error = { code: 'too_many_packs', message: 'Too many packs are under way. Try again in a few seconds.' };
+      response.writeHead(429, { 'content-type': 'application/json', 'retry-after': '5' });
+      response.end(JSON.stringify({ error }));
+      return;
+    }
+    const { method, url: at = '', headers } = asked;
+    const sent = request(
+      new URL(at, origin),
+      { method, headers: { ...headers, host: new URL(origin).host } },
+      answer => {
+        response.writeHead(answer.statusCode ?? 502, answer.headers);
+        answer.pipe(response);
+      },
+    );
+    sent.on('error', () => response.destroy());
+    asked.pipe(sent);
+  });
+  await new Promise<void>(resolve => proxy.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => {
+    proxy.closeAllConnections();
+    proxy.close();
+  });
+  return { url: `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`, packs: () => packs };
+}
+
+test('run suite --on waits until the server can make its pack', async () => {
+  const { origin, token } = await orderingServer(temporaryFolder());
+  const { url, packs } = await busyOnce(origin);
+  const place = project();
+  const args = ['--on', url, '--as', 'new', '--run-id', 'r1', '--base-url', await new Agent().start()];
+  const { code, stderr } = await place.start(['run', 'suite', 'cases.jsonl', ...args], { PROCTOR_TOKEN: token }).ended;
+  expect([code, stderr]).toEqual([0, expect.stringContaining('2 of 2 cases')]);
+  expect(packs()).toBe(2);
 });

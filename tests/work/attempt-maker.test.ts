@@ -54,6 +54,7 @@ describe('a worker that cannot open a run hands it back', () => {
     new Fault('a_fault_that_is_new', 'Something is wrong with the run.'),
     new Fault('stage_failed', 'A write root has the path of a staged file.', { cause: systemError('EEXIST') }),
     new Fault('store_rights', 'The blob could not be read.', { cause: systemError('EACCES') }),
+    new Fault('stage_failed', 'a.txt could not be copied for the run.', { cause: systemError('ENOSPC') }),
     systemError('ENOSPC'),
     new TypeError('undefined is not a function'),
   ];
@@ -67,6 +68,9 @@ describe('a worker that cannot open a run hands it back', () => {
     new Fault('sandbox_unavailable', 'The sandbox does not start on this machine.'),
     new Fault('sandbox_leaks', 'The sandbox does not isolate programs on this machine.'),
     new Fault('stage_failed', 'The folder for temporary files is not writable.', { cause: systemError('EROFS') }),
+    new Fault('lock_failed', 'Proctor cannot write to its state folder.', { cause: systemError('EROFS') }),
+    new Fault('folder_failed', 'The folder of the run could not be created.', { cause: systemError('ENOSPC') }),
+    new Fault('journal_failed', "The run's journal could not be written.", { cause: systemError('EDQUOT') }),
     new Fault('disk_full', 'The disk is full.'),
     systemError('EACCES'),
   ];

@@ -106,7 +106,7 @@ test('a lost attempt does not keep the others of its worker from storing a blob'
   await remote.store.put(bytesHash(blob), pieces(blob), blob.length);
   await queue.withdraw('run');
   await expect(remote.store.put(bytesHash(blob), pieces(blob), blob.length)).rejects.toMatchObject({
-    code: 'store_rights',
+    code: 'claim_lost',
   });
 });
 

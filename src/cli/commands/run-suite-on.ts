@@ -34,7 +34,12 @@ export async function runSuiteOnCommand(cases: string | undefined, flags: RunSui
       stderr.write(`${stopped}\n`);
       return interrupt.exit() ?? 1;
     }
-    const result = await fetchedSuite(await client.pack(id), { id, as: order.as, cwd: process.cwd(), ...namedKey() });
+    const result = await fetchedSuite(await packOf(client, id, interrupt.signal), {
+      id,
+      as: order.as,
+      cwd: process.cwd(),
+      ...namedKey(),
+    });
     if (flags.json) stdout.write(`${printableJson(suiteRunJson(result, undefined))}\n`);
     else stderr.write(suiteRunText(result, paintFor(2)));
     return suiteExitCode(result);
@@ -80,6 +85,19 @@ async function untilOver(
   }
 }
 
+/** Waits for its turn if the server makes as many packs for others as it can. */
+async function packOf(client: ProctorClient, id: string, signal: AbortSignal): Promise<ReadableStream<Uint8Array>> {
+  for (let tries = 1; ; tries++) {
+    try {
+      return await client.pack(id);
+    } catch (error) {
+      const isBusy = error instanceof Fault && error.code === 'too_many_packs';
+      if (!isBusy || signal.aborted || tries === PACK_TRIES_MAX) throw error;
+      await wait(PACK_AGAIN_MS, undefined, { signal }).catch(() => undefined);
+    }
+  }
+}
+
 /** The first Ctrl-C cancels the run. A second one leaves it to the server. */
 async function cancelled(client: ProctorClient, id: string): Promise<string> {
   const left = new Promise<'left'>(resolve => {
@@ -97,6 +115,8 @@ function isUnreachable(error: unknown): boolean {
 const LOOK_MS = 500;
 const TRIES_MAX = 3;
 const FAILURES_MAX = 120;
+const PACK_TRIES_MAX = 120;
+const PACK_AGAIN_MS = 5_000;
 
 /** The order for the server. Refuses flags that a server does not take. */
 function orderOf(cases: string | undefined, flags: RunSuiteFlags): SuiteToStart {

@@ -214,7 +214,7 @@ export class Access {
       const signed = this.#signedIn(person, begin, incoming, correlationId);
       return { ...signed, cookies: [...signed.cookies, setCookie(name, '', 0, scope)], returnTo };
     } catch (error) {
-      // Only a code that does not prove a person is a guess. A person without a role, or a silent provider, is not.
+      // Only a code that does not prove a person is a guess. A person without a role is not, nor a provider that cannot be found.
       if (error instanceof Fault && error.code === 'login_failed') await this.#limits.failure(this.#client(incoming));
       throw error;
     }

@@ -6,6 +6,7 @@ import { ProgressReader } from '../../publish/progress.ts';
 import { tendScriptRuns } from '../../verbs/publish/expire-runs.ts';
 import type { LiveRun } from '../../verbs/publish/published-view.ts';
 import { cancelStaged, type PublishedOrder, runStaged, stagePublished } from '../../verbs/publish/run-published.ts';
+import { tooLargeToSend } from '../../verbs/publish/sent-published.ts';
 import type { ServerLog } from '../operation/log.ts';
 import { LeftRuns } from './left-runs.ts';
 import type { TokenQuotas } from '../access/identity.ts';
@@ -90,8 +91,7 @@ export class ScriptRunner {
     if (known !== undefined) return this.#ordered(known);
     check?.();
     this.#checkRoom(order.by, quotas);
-    if (this.#sent && order.files?.some(({ bytes }) => bytes > SENT_FILE_BYTES_MAX))
-      throw new Fault('file_too_large', 'This server lets workers run its scripts. A file may have at most 64 MiB.');
+    if (this.#sent && order.files?.some(({ bytes }) => bytes > SENT_FILE_BYTES_MAX)) throw tooLargeToSend();
     const { runId, published } = stagePublished({ ...order, cwd: this.#cwd, ...(repeat && { repeat }) });
     if (repeat) this.#keys.keep(order.by, repeat, runId);
     this.#wait({ runId, by: order.by, version: published.digest });

@@ -28,8 +28,8 @@ export function endWithoutReport(
       fault: new Fault('handed_back', HANDED_BACK),
       why: `Worker ${printable(outcome.worker)} was the last to hand the run back: ${said(outcome)}`,
     };
-  // The run began just before its version was withdrawn.
-  if (outcome?.is === 'withdrawn' && stopped?.code === 'withdrawn')
+  // The run began just before its version was withdrawn. A server that died does not say so, but a wish of the user is noted.
+  if (outcome?.is === 'withdrawn' && stopped?.code !== 'cancelled')
     return {
       fault: new Fault('worker_lost', STOPPED),
       why: `Worker ${printable(outcome.worker)} began the run just before its version was withdrawn, so the run was stopped.`,

@@ -74,7 +74,7 @@ export class SentScripts {
   /** Whether another run of a version can be offered. Runs that no worker may make do not keep other versions waiting. */
   hasRoom(version: string): boolean {
     const runs = [...this.#runs.values()];
-    const stuck = runs.filter(({ request, waitsFor }) => request && waitsFor !== null);
+    const stuck = runs.filter(({ waitsFor }) => waitsFor !== null);
     if (stuck.some(({ request }) => request?.script?.sha256 === version)) return false;
     return runs.length - stuck.length < OFFERED_MAX;
   }
@@ -183,13 +183,15 @@ export class SentScripts {
     const free = await this.#sending.take();
     const isSent = readRecord(home, runId)?.sent !== undefined;
     try {
+      // The next server sends it.
+      if (this.#closing.signal.aborted) return undefined;
       if (run.stopped && !isSent) throw run.stopped;
       const request = await sendStaged(cwd, runId, store);
       run.waitsFor = null;
       return request;
     } catch (error) {
       if (isSent || (error instanceof Fault && mayPass(error))) {
-        run.waitsFor = NOT_SENT;
+        if (!isSent) run.waitsFor = NOT_SENT;
         throw error;
       }
       refuseRun(home, runId, error);

@@ -173,7 +173,7 @@ const runPublishedRoute = route({
   method: 'POST',
   path: '/v1/scripts/{name}/runs',
   role: 'user',
-  why: 'Runs the current version with a form, and for runners any version. The same idempotency-key begins one run.',
+  why: 'Runs the current version with a form; a runner can name an earlier one. The same idempotency-key begins one run.',
   params: record({ name: name() }),
   query: record({ version: z.optional(semver()) }),
   body: { upload: ['multipart/form-data'], bytesMax: UPLOAD_BYTES_MAX },

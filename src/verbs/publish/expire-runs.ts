@@ -44,6 +44,8 @@ export async function tendScriptRuns(
     const record = readRecord(home, runId);
     const folder = path.join(home, 'runs', 'script', runId);
     if (!record || !existsSync(folder) || !isSealed(folder) || hasJournal(folder)) continue;
+    // The server is still taking it from a worker.
+    if (record.sent && !record.taken) continue;
     try {
       dropStaged(home, runId);
       for (const what of expiredNow(home, record, folder, settings, nowMs)) {

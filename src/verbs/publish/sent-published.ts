@@ -11,7 +11,12 @@ import { readJson } from '../../base/json.ts';
 import { makeFolders } from '../../base/private.ts';
 import { readRegular } from '../../base/regular.ts';
 import { attemptKey } from '../../contracts/attempt-key.ts';
-import { bareNameOf, PUBLISHED_CASE, type PublishedRequest } from '../../contracts/published-request/index.ts';
+import {
+  bareNameOf,
+  PUBLISHED_CASE,
+  type PublishedRequest,
+  SENT_FILE_BYTES_MAX,
+} from '../../contracts/published-request/index.ts';
 import { runner } from '../../contracts/runner/index.ts';
 import type { Runner } from '../../contracts/runner/shape.ts';
 import { limitsRecord, SCRIPT_LIMITS } from '../../contracts/script-limits.ts';
@@ -56,6 +61,8 @@ export async function sendStaged(cwd: string, runId: string, store: BlobStore): 
   const needed = new Set([SCRIPT_YAML, script, ...bundled]);
   const inputs: PublishedRequest['inputs'] = [];
   for (const name of readdirSync(staged)) inputs.push(await inputIn(staged, name));
+  // A server that ran its scripts itself may have accepted the order.
+  if (inputs.some(({ bytes }) => bytes > SENT_FILE_BYTES_MAX)) throw tooLargeToSend();
   const request: PublishedRequest = {
     schema_version: 'published-request.v1',
     key: attemptKey({ run_id: runId, case_id: PUBLISHED_CASE, attempt: 1 }),
@@ -83,6 +90,10 @@ function capsNote(caps: ReturnType<typeof capsFrom>): PublishedRequest['caps'] {
     html_bytes: caps.htmlBytes,
     summary_bytes: caps.summaryBytes,
   };
+}
+
+export function tooLargeToSend(): Fault {
+  return new Fault('file_too_large', 'This server lets workers run its scripts. A file may have at most 64 MiB.');
 }
 
 async function inputIn(staged: string, name: string): Promise<PublishedRequest['inputs'][number]> {

@@ -1,4 +1,4 @@
-import { readdirSync } from 'node:fs';
+import { readdirSync, truncateSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { Fault } from '../../../src/base/fault.ts';
@@ -7,6 +7,7 @@ import { readRecord } from '../../../src/publish/script-runs.ts';
 import type { AttemptClaim } from '../../../src/queue/queue.ts';
 import { MemoryQueue } from '../../../src/queue/memory.ts';
 import { serve } from '../../../src/serve/serve.ts';
+import { stagePublished } from '../../../src/verbs/publish/run-published.ts';
 import { publishScript, withdrawVersion } from '../../../src/verbs/publish/publish.ts';
 import { OFFER, sentWorld } from './sent-world.ts';
 
@@ -240,6 +241,45 @@ describe('a run that workers may make', () => {
     await claimed();
     await expect.poll(() => view(runner, id).state, { timeout: 10_000 }).toBe('running');
     expect(order).not.toThrow();
+  });
+
+  test('is refused if a server that ran its scripts itself took a file that workers could not fetch', async () => {
+    const { server, ended, world, home } = await sentWorld();
+    world.script({ inputs: [{ name: 'data', label: 'Data', kind: 'file' }], version: '1.1.0' });
+    await publishScript('tool', { cwd: world.cwd });
+    const file = world.file('large', '');
+    truncateSync(file, 64 * 1024 ** 2 + 1);
+    const { runId } = stagePublished({
+      ...ORDER,
+      cwd: world.cwd,
+      files: [{ field: 'data', name: 'large', bytes: 64 * 1024 ** 2 + 1, file }],
+    });
+    expect(await ended(server(), runId)).toMatchObject({
+      state: 'failed',
+      error_summary: expect.stringMatching(/at most 64 MiB/) as string,
+    });
+    expect(readRecord(home, runId)?.sent).toBeUndefined();
+  });
+
+  test('is left to the next server if this one stops before it was sent', async () => {
+    const { server, store, home, view } = await sentWorld();
+    const put = store.put.bind(store);
+    let release = (): void => undefined;
+    const released = new Promise<void>(resolve => (release = resolve));
+    const puts = vi.spyOn(store, 'put').mockImplementation(async (...given) => {
+      await released;
+      await put(...given);
+    });
+    onTestFinished(() => puts.mockRestore());
+    const runner = server();
+    const ids = [1, 2, 3, 4].map(one => runner.order({ ...ORDER, by: `user:u${one}` }).run_id);
+    await expect.poll(() => puts.mock.calls.length, SOON).toBe(2);
+    const stopped = runner.stop(0);
+    release();
+    await stopped;
+    const sent = ids.filter(id => readRecord(home, id)?.sent);
+    expect(sent).toEqual(ids.slice(0, 2));
+    expect(ids.map(id => view(runner, id).state)).toEqual(Array(4).fill('waiting'));
   });
 
   test('takes no file that workers could not fetch', async () => {
