@@ -9,6 +9,7 @@ import { Agent, answersWell, answerTo, json } from '../run/suite/agent.ts';
 import { joined, workerWorld } from '../serve/worker-world.ts';
 import { TestPostgres } from '../support/postgres.ts';
 import { Place, type Started } from '../support/runs.ts';
+import { ageQueue, emptyQueue } from './queue-tables.ts';
 
 let postgres: TestPostgres;
 let shared: string;
@@ -20,25 +21,11 @@ beforeAll(async () => {
 afterAll(() => postgres.stop());
 
 queueConformance('remote, before PostgreSQL', async () => {
-  await postgres.sql(
-    'truncate proctor.run, proctor.begun, proctor.outcome, proctor.worker, proctor_queue.job_common, proctor_queue.job_dependency',
-    shared,
-  );
+  await emptyQueue(postgres, shared);
   const own = await openPostgresQueue(shared, { heartbeatMs: HEARTBEAT_MS, graceMs: 0 });
   const { worker } = await workerWorld({ queue: await openPostgresQueue(shared, { heartbeatMs: HEARTBEAT_MS }) });
   const { queue } = await worker('w1');
-  return {
-    queue: joined(queue, own),
-    age: async ms => {
-      const by = `interval '${ms} milliseconds'`;
-      await postgres.sql(
-        `update proctor_queue.job_common set heartbeat_on = heartbeat_on - ${by}, started_on = started_on - ${by};
-         update proctor.worker set seen_at = seen_at - ${by};
-         update proctor_queue.queue set monitor_claim_on = now() - interval '1 minute'`,
-        shared,
-      );
-    },
-  };
+  return { queue: joined(queue, own), age: ms => ageQueue(postgres, shared, ms) };
 });
 
 test('a suite is made by workers that know only the server, with large replies through its store', async () => {

@@ -5,6 +5,7 @@ import { migrateQueue } from '../../src/queue/postgres/migrate.ts';
 import { openPostgresQueue } from '../../src/queue/postgres/queue.ts';
 import { HEARTBEAT_MS, queueConformance, reported, request } from '../conformance/queue.ts';
 import { TestPostgres } from '../support/postgres.ts';
+import { ageQueue, emptyQueue } from './queue-tables.ts';
 
 let postgres: TestPostgres;
 let url: string;
@@ -16,25 +17,9 @@ beforeAll(async () => {
 afterAll(() => postgres.stop());
 
 queueConformance('postgres', async () => {
-  await postgres.sql(
-    'truncate proctor.run, proctor.begun, proctor.outcome, proctor.worker, proctor_queue.job_common, proctor_queue.job_dependency',
-    url,
-  );
+  await emptyQueue(postgres, url);
   const queue = await openPostgresQueue(url, { heartbeatMs: HEARTBEAT_MS, graceMs: 0 });
-  return {
-    queue,
-    // Only the clock of PostgreSQL counts, so its past is moved instead. pg-boss looks once a second.
-    age: async ms => {
-      const by = `interval '${ms} milliseconds'`;
-      await postgres.sql(
-        `update proctor_queue.job_common set heartbeat_on = heartbeat_on - ${by}, started_on = started_on - ${by};
-         update proctor.worker set seen_at = seen_at - ${by};
-         update proctor.run set offered_at = offered_at - ${by}, sealed_at = sealed_at - ${by};
-         update proctor_queue.queue set monitor_claim_on = now() - interval '1 minute'`,
-        url,
-      );
-    },
-  };
+  return { queue, age: ms => ageQueue(postgres, url, ms) };
 });
 
 const WORKER = { worker: 'w1', protocols: [1], needs: ['http'], slots: 8, version: '0.0.0' };
