@@ -1,4 +1,14 @@
-import { accessSync, constants, lstatSync, mkdirSync, readdirSync, realpathSync, type Stats, statSync } from 'node:fs';
+import {
+  accessSync,
+  constants,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  realpathSync,
+  stat,
+  type Stats,
+  statSync,
+} from 'node:fs';
 import { cp } from 'node:fs/promises';
 import path from 'node:path';
 import { Fault } from '../../base/fault.ts';
@@ -56,6 +66,8 @@ async function copied(source: string, { hides = [] }: Mount, target: string): Pr
   const hidden = new Set(hides.map(name => path.join(source, name)));
   let entries = 0;
   let bytes = 0;
+  // Node 20 can miss that its threads are done with a file. The next operation tells it.
+  const waking = setInterval(() => stat(source, () => undefined), WAKE_MS);
   try {
     mkdirSync(path.dirname(target), { recursive: true });
     await cp(source, target, {
@@ -65,19 +77,23 @@ async function copied(source: string, { hides = [] }: Mount, target: string): Pr
       mode: constants.COPYFILE_FICLONE,
       filter: file => {
         if (hidden.has(file)) return false;
-        const stat = lstatSync(file);
+        const found = lstatSync(file);
         entries++;
-        bytes += stat.isFile() ? stat.size : 0;
+        bytes += found.isFile() ? found.size : 0;
         if (entries > COPY_ENTRIES_MAX || bytes > COPY_BYTES_MAX) throw new Error('too large to copy');
-        return stat.isFile() || stat.isDirectory() || stat.isSymbolicLink();
+        return found.isFile() || found.isDirectory() || found.isSymbolicLink();
       },
     });
     for (const name of hides) mkdirSync(path.join(target, name), { recursive: true });
     return target;
   } catch (cause) {
     throw new Fault('mount_failed', `${path.basename(source)} could not be copied for the sandbox.`, { cause });
+  } finally {
+    clearInterval(waking);
   }
 }
+
+const WAKE_MS = 1_000;
 
 const COPY_ENTRIES_MAX = 1_000_000;
 const COPY_BYTES_MAX = 8 * 1024 ** 3;
