@@ -18,10 +18,5 @@ export function isStoreAway(error: unknown): boolean {
   return error instanceof Fault && error.code === 'store_unavailable';
 }
 
-/** Whether a server refuses the blobs of a worker because it no longer holds the attempt. */
-export function isClaimLost(error: unknown): boolean {
-  return error instanceof Fault && error.code === 'claim_lost';
-}
-
 const TRIES = 30;
 const PAUSE_MS = 1_000;

@@ -84,6 +84,11 @@ function claimLost(): Fault {
   return new Fault('claim_lost', 'The worker holds no attempt that lets it store a blob.');
 }
 
+/** Whether a server refuses the blobs of a worker because it no longer holds the attempt. */
+export function isClaimLost(error: unknown): boolean {
+  return error instanceof Fault && error.code === 'claim_lost';
+}
+
 async function refusalToStore(response: Response): Promise<Fault> {
   const code = codeIn(await textOf(response));
   if (code === 'not_your_claim') return claimLost();

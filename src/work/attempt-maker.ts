@@ -17,7 +17,8 @@ import {
   type Reporter,
 } from '../run/suite/attempt-report.ts';
 import { type AttemptResult, type FailedAttempt, NotBegun, type Target } from '../run/suite/target.ts';
-import { isClaimLost, isStoreAway, patiently } from '../store/patience.ts';
+import { isStoreAway, patiently } from '../store/patience.ts';
+import { isClaimLost } from '../store/remote.ts';
 import type { HeldClaim } from './held-claims.ts';
 import type { WorkerTargets } from './worker-targets.ts';
 

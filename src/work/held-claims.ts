@@ -29,7 +29,7 @@ export class HeldClaims {
   constructor(queue: Queue) {
     this.#queue = queue;
     this.#stopListening = queue.onWithdrawn(runId => {
-      // Many runs may end at once, and the next beat is never far.
+      // Many runs can end at the same time, and the next beat follows soon.
       if (this.#underWay > 0) return;
       if ([...this.#held.values()].some(({ claim }) => claim.request.runId === runId)) void this.#beat();
     });
@@ -64,7 +64,7 @@ export class HeldClaims {
     this.#stopListening();
   }
 
-  /** The next beat follows the last one, whatever was added since. Otherwise, new claims could put it off forever. */
+  /** Counts from the last beat. Otherwise, new claims could delay the next one forever. */
   #schedule(): void {
     clearTimeout(this.#timer);
     if (this.#held.size === 0) return;

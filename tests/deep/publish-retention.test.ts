@@ -105,7 +105,7 @@ describe('retention', () => {
     expect((await (await ended({}, undefined)).after(10_000)).expired).toEqual([]);
   });
 
-  test('of the run of a worker counts from when the server took it, whatever the clock of the worker says', async () => {
+  test('counts from when the server takes the run of a worker, and ignores the clock of the worker', async () => {
     const { world, run, after } = await ended({ keep_outputs: '1d' }, undefined);
     const at = instantText(Date.now() + 10 * DAY_MS);
     noteRun(world.home, run.runId, { is: 'taken', at, worker: 'w1', key_id: bytesHash(Buffer.from('key')) });

@@ -39,7 +39,7 @@ test('beats often enough for the shortest heartbeat, whichever claim came first'
   await expect.poll(() => beatsOf('short')).toBeGreaterThan(1);
 });
 
-test('neither beats all the time nor stops an attempt because a queue says that a heartbeat takes years', async () => {
+test('limits the heartbeat of a queue that states years', async () => {
   const { beat, beatsOf } = countingBeats();
   const claims = heldClaims({ beat });
   const held = claims.add(claim('years', 1e15), monotonicMs());

@@ -82,7 +82,7 @@ test('a worker reports that its store refuses the run of a script', async () => 
   await expectValid(world.folder);
 });
 
-test('a server without a store says so, however large the blob is', async () => {
+test('a server without a store reports it, also for a large blob', async () => {
   const queue = new MemoryQueue();
   await queue.offer([request('a')]);
   const { worker } = await workerWorld({ queue });

@@ -40,7 +40,7 @@ interface ScriptRunnerOptions {
   readonly waitingPerIdentity?: number;
 }
 
-interface Ordering {
+interface OrderConditions {
   /** With it, a client can send the same order again. */
   readonly repeat?: OrderKey | undefined;
   /** Refuses a new order that the person may not make. */
@@ -85,7 +85,7 @@ export class ScriptRunner {
    */
   order(
     order: PublishedOrder & { readonly by: string },
-    { repeat, check, quotas }: Ordering = {},
+    { repeat, check, quotas }: OrderConditions = {},
   ): { readonly run_id: string; readonly position: number | null } {
     const known = repeat && this.#keys.find(order.by, repeat);
     if (known !== undefined) return this.#ordered(known);

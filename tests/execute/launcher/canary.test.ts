@@ -48,7 +48,7 @@ test.runIf(missing.length === 0)('tests and caches each kind of write restrictio
   expect(readdirSync(memory)).toHaveLength(4);
 });
 
-test.runIf(missing.length === 0)('passes whatever the limits of the job are', async () => {
+test.runIf(missing.length === 0)('passes under the strictest limits of a job', async () => {
   const memory = temporaryFolder();
   for (const limits of [
     { ...LIMITS, pids: 1 },

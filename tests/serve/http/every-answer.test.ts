@@ -1,4 +1,4 @@
-/** What every route has in common, whatever it answers: its headers, its limits, and what it never says. */
+/** All routes share these rules: security headers, limits, and no secrets in answers or logs. */
 import { once } from 'node:events';
 import { type IncomingMessage, request, type Server as HttpServer } from 'node:http';
 import { type AddressInfo, connect } from 'node:net';
@@ -138,7 +138,7 @@ test('an expired token opens no route', async () => {
 const WITH_BODY = ROUTES.filter(({ body }) => body !== undefined);
 const JSON_BYTES = 1024 ** 2;
 
-test('every route with a body refuses one that says that it is larger than its limit', async () => {
+test('every route rejects a body whose stated length exceeds its limit', async () => {
   const at = await everything();
   const wrong: string[] = [];
   for (const one of WITH_BODY) {
@@ -155,7 +155,7 @@ test('every route with a body refuses one that says that it is larger than its l
 
 const boundary = (type: string): string => (type === 'multipart/form-data' ? `${type}; boundary=b` : type);
 
-test('every route with a JSON body refuses one that only turns out to be larger', async () => {
+test('every route rejects a JSON body that exceeds its limit without a stated length', async () => {
   const at = await everything();
   const wrong: string[] = [];
   for (const one of WITH_BODY) {
@@ -169,7 +169,7 @@ test('every route with a JSON body refuses one that only turns out to be larger'
   expect(wrong).toEqual([]);
 });
 
-test('readyz says that the server is stopping to whoever can still ask', async () => {
+test('a stopping server reports on /readyz that it drains', async () => {
   const at = await world({ drainMs: 60_000 });
   const socket = connect(at.port, '127.0.0.1');
   onTestFinished(() => void socket.destroy());
@@ -189,7 +189,7 @@ test('readyz says that the server is stopping to whoever can still ask', async (
 
 const CANARY = 'canary-6b1f';
 
-test('the log has no secret of a request, however it is sent and whatever is refused', async () => {
+test('the log contains no secret of a request', async () => {
   const at = await everything();
   for (const one of ROUTES) {
     const [, authorization] = at.authorizationFor(one.role);
@@ -224,7 +224,7 @@ test.each([
     Object.assign(new Error(`ENOENT: no such file, open '/home/ada/${CANARY}'`), { code: 'ENOENT' }),
     'storage_failed',
   ],
-])('a client learns nothing from %s that no one expected', async (_, thrown, code) => {
+])('the answer to %s that Proctor does not know shows no detail', async (_, thrown, code) => {
   const broken = route({
     name: 'broken',
     method: 'GET',
