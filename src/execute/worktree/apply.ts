@@ -172,6 +172,7 @@ function doesNotFit(stderr: string): Fault {
 const MISFITS: readonly (readonly [RegExp, string])[] = [
   [/^error: (.+): already exists in working directory$/m, 'already exists'],
   [/^error: (.+): No such file or directory$/m, 'no longer exists'],
+  [/^error: (.+): Too many levels of symbolic links$/m, 'replaces a link to itself, which git cannot do'],
   [
     /^error: (.+): (?:patch does not apply|wrong type|cannot read the current contents.*)$/m,
     'has changed since the agent started',

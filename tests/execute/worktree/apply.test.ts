@@ -9,12 +9,14 @@ import {
   readFileSync,
   readlinkSync,
   rmSync,
+  statSync,
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
 import path from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { codeOf } from '../../../src/base/fault.ts';
 import { applyDiff } from '../../../src/execute/worktree/apply.ts';
 import { temporaryFolder } from '../../support/support.ts';
 import { given, git, put, repository } from './clone-world.ts';
@@ -91,6 +93,18 @@ function make(folder: string, edits: readonly (typeof edit extends fc.Arbitrary<
   }
 }
 
+/** Git cannot replace a link to itself by a folder. */
+function hasLoop(folder: string): boolean {
+  return readdirSync(folder, { recursive: true, encoding: 'utf8' }).some(name => {
+    try {
+      statSync(path.join(folder, name));
+      return false;
+    } catch (error) {
+      return codeOf(error) === 'ELOOP';
+    }
+  });
+}
+
 describe('the diff of a run', () => {
   test("reproduces the agent's tree exactly, whatever the agent did", async () => {
     await fc.assert(
@@ -101,6 +115,7 @@ describe('the diff of a run', () => {
           const folder = path.join(temporaryFolder(), 'plain');
           mkdirSync(folder);
           make(folder, before);
+          fc.pre(!hasLoop(folder));
           // Git does not track empty folders.
           execFileSync('find', [folder, '-mindepth', '1', '-type', 'd', '-empty', '-delete']);
           const { tree, took } = await given(folder);
@@ -117,6 +132,21 @@ describe('the diff of a run', () => {
       ),
       { numRuns: 8 },
     );
+  });
+
+  test('names the file that replaces a link to itself, and changes nothing', async () => {
+    const folder = path.join(temporaryFolder(), 'plain');
+    mkdirSync(folder);
+    symlinkSync('loop', path.join(folder, 'loop'));
+    const { tree, took } = await given(folder);
+    rmSync(path.join(tree, 'loop'));
+    put(tree, { 'loop/x': 'new' });
+    const { out } = await took();
+    const before = treeOf(folder);
+    await expect(applyDiff(readFileSync(out), folder, HOME)).rejects.toThrow(
+      'loop/x replaces a link to itself, which git cannot do, so nothing was changed.',
+    );
+    expect(treeOf(folder)).toEqual(before);
   });
 
   test('applies at the top of a repository, even from a subfolder', async () => {
